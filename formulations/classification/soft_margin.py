@@ -1,0 +1,67 @@
+"""The soft margin machine with a linear penalty."""
+
+import cvxpy as cp
+import numpy as np
+
+from kopt import Formulation, Point, Program, Reference, Task, View, equal, minimise_hinges, positive
+
+
+class SoftMargin(Formulation):
+    r"""Support vector machine with soft margin, the slacks penalised linearly.
+
+    Primal   min   1/2 <w, w> + C sum_i xi_i
+             s.t.  y_i (<w, phi(x_i)> + b) >= 1 - xi_i                          : alpha_i
+                   xi_i >= 0                                                    : mu_i
+    Dual     max   sum_i alpha_i - 1/2 sum_ij y_i y_j alpha_i alpha_j k(x_i, x_j)
+             s.t.  sum_i y_i alpha_i = 0                                        : b
+                   alpha_i <= C                                                 : xi_i
+                   alpha_i >= 0
+
+    With costs c_i per point, C becomes C c_i.
+    """
+
+    reference = Reference("6.867 lectures 7-8", "(9), (10)")
+    task = Task.CLASSIFICATION
+
+    C: float = positive(default=1.0)
+
+    def primal(self, s: View) -> Program:
+        """Minimise the norm and the slacks."""
+        w, b, xi = s.weight("w"), cp.Variable(name="b"), cp.Variable(s.n, name="xi")
+        return Program(
+            cp.Minimize(0.5 * w.norm_squared + self.C * s.costs @ xi),
+            {
+                "alpha": cp.multiply(s.y, w.values + b) >= 1 - xi,
+                "mu": xi >= 0,
+            },
+        )
+
+    def dual(self, s: View) -> Program:
+        """Maximise over the multipliers of the margins."""
+        alpha = cp.Variable(s.n, name="alpha")
+        u = s.combination(cp.multiply(s.y, alpha))
+        return Program(
+            cp.Maximize(cp.sum(alpha) - 0.5 * u.norm_squared),
+            {
+                "b": s.y @ alpha == 0,
+                "xi": alpha <= self.C * s.costs,
+            },
+            domain=[alpha >= 0],
+            multipliers={"mu": self.C * s.costs - alpha},
+        )
+
+    def recover(self, s: View, dual: Point) -> dict[str, object]:
+        """w = sum_i y_i alpha_i phi(x_i), b minimises the sum of the slacks."""
+        w = s.combination(s.y * dual.alpha)
+        plus, minus = s.y > 0, s.y < 0
+        b = minimise_hinges(
+            0.0,
+            rising=(s.costs[minus], -1 - w.values[minus]),
+            falling=(s.costs[plus], 1 - w.values[plus]),
+        ).chosen
+        return {"w": w, "b": b, "xi": np.maximum(0.0, 1 - s.y * (w.values + b))}
+
+    def claims(self, s: View, primal: Point, dual: Point) -> list:
+        """The margin is 1 / ||w||, and the multipliers add up to what the primal spends."""
+        spent = primal.w.norm_squared + self.C * s.costs @ primal.xi
+        return [equal("sum alpha = ||w||^2 + C sum xi", np.sum(dual.alpha), spent)]

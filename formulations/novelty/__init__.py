@@ -1,0 +1,12 @@
+"""Machines that tell novel points from normal ones; every formulation in a file of this folder can be imported from here."""
+
+from typing import TYPE_CHECKING, Any
+
+from kopt.discovery import exported
+
+globals().update(exported(__name__))
+__all__ = sorted(exported(__name__))
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

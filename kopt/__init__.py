@@ -1,0 +1,52 @@
+"""Kernel machines declared as a primal and a dual, solved, and certified."""
+
+from kopt.claim import Claim, at_most, equal
+from kopt.combination import Combination
+from kopt.completion import minimise_hinges
+from kopt.discovery import discover
+from kopt.errors import DeclarationError, Infeasible, InputError, KoptError, SolverError
+from kopt.formulation import Formulation, Reference
+from kopt.gram import diagnose, repair
+from kopt.parameters import fraction, nonnegative, parameter, positive
+from kopt.point import Point
+from kopt.program import Program
+from kopt.sample import Sample
+from kopt.solution import Solution
+from kopt.solvers import CertificateWarning, solve
+from kopt.task import Task
+from kopt.verify import Certificate, verify
+from kopt.views import View
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Certificate",
+    "CertificateWarning",
+    "Claim",
+    "Combination",
+    "DeclarationError",
+    "Formulation",
+    "Infeasible",
+    "InputError",
+    "KoptError",
+    "Point",
+    "Program",
+    "Reference",
+    "Sample",
+    "Solution",
+    "SolverError",
+    "Task",
+    "View",
+    "at_most",
+    "diagnose",
+    "discover",
+    "equal",
+    "fraction",
+    "minimise_hinges",
+    "nonnegative",
+    "parameter",
+    "positive",
+    "repair",
+    "solve",
+    "verify",
+]

@@ -1,0 +1,154 @@
+"""The sign convention, and everything that depends on it: one class per cone.
+
+Every constraint is read as `residual(x) in -cone`, so that the Lagrangian of a minimisation is
+
+    L(x, multipliers) = objective(x) + sum over constraints of <multiplier, residual(x)>
+
+with each multiplier in the dual cone:
+
+| written                  | residual       | multiplier                    |
+|--------------------------|----------------|-------------------------------|
+| `lhs <= rhs`             | lhs - rhs      | non-negative                  |
+| `lhs == rhs`             | lhs - rhs      | free                          |
+| `cp.SOC(t, X)`           | -(t, X)        | second-order cone, as (t, X)  |
+| `A >> B`, `A << B`       | B - A, A - B   | positive semi-definite        |
+
+A caution that comes from Python: in `array == expression` CVXPY sees `expression == array`, so write the
+expression on the left of an equality.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from cvxpy.constraints.constraint import Constraint
+from cvxpy.constraints.nonpos import Inequality, NonNeg, NonPos
+from cvxpy.constraints.zero import Equality, Zero
+
+from kopt.errors import DeclarationError
+
+
+class Cone(ABC):
+    """A constraint `residual in -cone` and its multiplier in the dual cone."""
+
+    def __init__(self, residual: cp.Expression) -> None:
+        self.residual = residual
+
+    @abstractmethod
+    def violation(self, residual: np.ndarray) -> float:
+        """How far a residual is from satisfying the constraint."""
+
+    @abstractmethod
+    def multiplier_violation(self, multiplier: np.ndarray) -> float:
+        """How far a multiplier is from the dual cone."""
+
+    def from_cvxpy(self, dual_value: Any) -> np.ndarray:
+        """CVXPY's `dual_value` of the constraint as a multiplier in this convention."""
+        return np.asarray(dual_value, dtype=float).reshape(self.residual.shape, order="F")
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether each entry is an inequality of its own."""
+        return False
+
+
+class NonNegative(Cone):
+    """`residual <= 0`, entry by entry."""
+
+    pointwise = True
+
+    def violation(self, residual: np.ndarray) -> float:
+        """Largest positive entry."""
+        return float(np.max(residual, initial=0.0))
+
+    def multiplier_violation(self, multiplier: np.ndarray) -> float:
+        """Size of the most negative entry."""
+        return float(np.max(-multiplier, initial=0.0))
+
+
+class Free(Cone):
+    """`residual == 0`; the multiplier is free."""
+
+    def violation(self, residual: np.ndarray) -> float:
+        """Largest entry in absolute value."""
+        return float(np.max(np.abs(residual), initial=0.0))
+
+    def multiplier_violation(self, multiplier: np.ndarray) -> float:
+        """Nothing is asked of a free multiplier."""
+        return 0.0
+
+
+class SecondOrder(Cone):
+    """`norm(X) <= t`, column by column of the stacked residual -(t, X)."""
+
+    @staticmethod
+    def _excess(stacked: np.ndarray) -> float:
+        columns = stacked.reshape(stacked.shape[0], -1)
+        return float(np.max(np.linalg.norm(columns[1:], axis=0) - columns[0], initial=0.0))
+
+    def violation(self, residual: np.ndarray) -> float:
+        """Largest norm(X) - t."""
+        return self._excess(-residual)
+
+    def multiplier_violation(self, multiplier: np.ndarray) -> float:
+        """The second-order cone is its own dual."""
+        return self._excess(multiplier)
+
+    def from_cvxpy(self, dual_value: Any) -> np.ndarray:
+        """CVXPY gives the two parts apart."""
+        t, X = (np.asarray(part, dtype=float) for part in dual_value)
+        shape = self.residual.shape
+        columns = 1 if len(shape) == 1 else shape[1]
+        return np.vstack([t.reshape(1, columns), X.reshape(-1, columns, order="F")]).reshape(shape, order="F")
+
+
+class Semidefinite(Cone):
+    """`residual` negative semi-definite."""
+
+    @staticmethod
+    def _excess(matrix: np.ndarray) -> float:
+        if not np.isfinite(matrix).all():
+            return float("nan")
+        return max(0.0, -float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0]))
+
+    def violation(self, residual: np.ndarray) -> float:
+        """Size of the most negative eigenvalue of the constrained matrix."""
+        return self._excess(-residual)
+
+    def multiplier_violation(self, multiplier: np.ndarray) -> float:
+        """The semi-definite cone is its own dual."""
+        return self._excess(multiplier)
+
+
+def cone_of(constraint: Constraint) -> Cone:
+    """The cone of a CVXPY constraint, with its residual in the convention of this module."""
+    match constraint:
+        case Inequality():
+            return NonNegative(constraint.args[0] - constraint.args[1])
+        case Equality():
+            return Free(constraint.args[0] - constraint.args[1])
+        case NonNeg():
+            return NonNegative(-constraint.args[0])
+        case NonPos():
+            return NonNegative(constraint.args[0])
+        case Zero():
+            return Free(constraint.args[0])
+        case cp.SOC():
+            return SecondOrder(-_stacked(constraint))
+        case cp.PSD():
+            return Semidefinite(-constraint.args[0])
+    raise DeclarationError(
+        f"The constraint {constraint} is of type {type(constraint).__name__}, for which no multiplier is defined.",
+        "Write it with <=, ==, >>, << or cp.SOC; exponentials and powers are atoms (cp.logistic, cp.power, ...).",
+    )
+
+
+def _stacked(constraint: cp.SOC) -> cp.Expression:
+    t, X = constraint.args
+    if X.ndim <= 1:
+        return cp.hstack([t, X])
+    columns = X if constraint.axis == 0 else X.T
+    return cp.vstack([cp.reshape(t, (1, columns.shape[1]), order="F"), columns])

@@ -1,0 +1,73 @@
+"""Formulations are found, not registered: by entry point, by module, or by path."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+
+from kopt.errors import InputError
+from kopt.formulation import Formulation
+
+ENTRY_POINT = "kopt.formulations"
+
+
+def discover(source: str | Path | None = None) -> list[type[Formulation]]:
+    """The formulations of a module, a file or a folder; of every installed package where no source is given.
+
+    A package offers its formulations by an entry point in the group `kopt.formulations` that names a module. Reading
+    a file runs it, as any import does.
+
+    >>> "SoftMargin" in [formulation.__name__ for formulation in discover()]
+    True
+    """
+    if source is None:
+        modules = [entry.load() for entry in entry_points(group=ENTRY_POINT)]
+    elif isinstance(source, Path) or source.endswith(".py") or "/" in source:
+        modules = list(_from_path(Path(source)))
+    else:
+        modules = [importlib.import_module(source)]
+    found = {f"{cls.__module__}.{cls.__qualname__}": cls for module in modules for cls in _walk(module)}
+    return [found[name] for name in sorted(found)]
+
+
+def exported(package: str) -> dict[str, type[Formulation]]:
+    """The formulations in the modules of a package, by class name; for the package's own `__init__`."""
+    return {cls.__name__: cls for module in _submodules(sys.modules[package]) for cls in _defined_in(module)}
+
+
+def _walk(module: ModuleType) -> Iterator[type[Formulation]]:
+    yield from _defined_in(module)
+    for submodule in _submodules(module):
+        yield from _walk(submodule)
+
+
+def _submodules(module: ModuleType) -> Iterator[ModuleType]:
+    for info in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        yield importlib.import_module(f"{module.__name__}.{info.name}")
+
+
+def _defined_in(module: ModuleType) -> Iterable[type[Formulation]]:
+    for item in vars(module).values():
+        if inspect.isclass(item) and issubclass(item, Formulation) and item.__module__ == module.__name__:
+            yield item
+
+
+def _from_path(path: Path) -> Iterator[ModuleType]:
+    if not path.exists():
+        raise InputError(f"There is no file or folder {path}.", "Check the path.")
+    for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+        name = f"kopt_found_{abs(hash(str(file.resolve())))}_{file.stem}"
+        spec = importlib.util.spec_from_file_location(name, file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        yield module

@@ -1,0 +1,174 @@
+"""The declaration of a kernel machine: primal, dual, recovery and claims, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, dataclass_transform
+
+import cvxpy as cp
+import numpy as np
+
+from kopt.claim import Claim
+from kopt.errors import DeclarationError, InputError
+from kopt.parameters import fraction, nonnegative, parameter, positive
+from kopt.point import Point
+from kopt.program import Program
+from kopt.sample import Sample
+from kopt.task import Task
+from kopt.views import ExplicitView, ProductView, View
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Where a formulation stands: a text and an item in it."""
+
+    text: str
+    item: str
+
+    def __str__(self) -> str:
+        return f"{self.text}, {self.item}"
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(positive, nonnegative, fraction, parameter))
+class Formulation:
+    r"""A kernel machine, declared. Subclass it in one file; nothing needs to be registered.
+
+    Parameters are fields with a domain (`C: float = positive(default=1.0)`). `primal` is required; the rest is
+    optional, and every verb of kopt does what it can with what is there:
+
+    dual       lets the dual side be solved, and gives a lower bound on the optimum
+    recover    a primal point from the dual variables alone, by a rule that always works; without it kopt solves the
+               stationarity condition for the weight vectors and optimises the other variables
+    requires   refuses a sample on which the machine is not defined, before any solver runs
+    claims     what the theory says about the optimum, checked on every answer
+    decision   the function that the machine learns; by default <w, phi(x)> + b
+    """
+
+    reference: ClassVar[Reference | None] = None
+    task: ClassVar[Task] = Task.OTHER
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        dataclass(frozen=True)(cls)
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            if "domain" in field.metadata:
+                field.metadata["domain"].check(field.name, getattr(self, field.name))
+
+    def primal(self, s: View) -> Program:
+        """The primal program on a sample."""
+        raise DeclarationError(
+            f"{type(self).__name__} declares no primal.", "Define `def primal(self, s): return Program(...)`."
+        )
+
+    def dual(self, s: View) -> Program | None:
+        """The dual program on a sample; None where none is known yet."""
+        return None
+
+    def recover(self, s: View, dual: Point) -> Mapping[str, Any] | None:
+        """A primal point from the dual variables; it should be feasible whenever the dual point is."""
+        return None
+
+    def requires(self, s: Sample) -> None:
+        """Refuse a sample on which the machine is not defined (raise InputError)."""
+
+    def claims(self, s: View, primal: Point, dual: Point) -> Iterable[Claim]:
+        """What the theory says about the optimum."""
+        return ()
+
+    def decision(self, s: Any, primal: Point) -> np.ndarray:
+        """The learnt function on the points of s, which may be new ones."""
+        if "w" not in primal:
+            raise DeclarationError(
+                f"{type(self).__name__} has no weight vector named w.", "Define `def decision(self, s, primal)`."
+            )
+        return np.asarray(primal.w.values + primal.get("b", 0.0))
+
+    def explain_infeasible(self, s: View, ray: Point) -> tuple[str, str] | None:
+        """What a proof of infeasibility means for this machine, and what to do; None for the general words."""
+        return None
+
+    def check(self, sample: Sample) -> None:
+        """Refuse what this machine cannot be solved on, before any solver runs."""
+        self.task.check(sample.y)
+        self.requires(sample)
+        view = ProductView(sample)
+        pair = Pair(self, view, view)
+        if not view.uses_costs and np.any(sample.costs != 1.0):
+            raise InputError(
+                f"The sample has costs per point, but {type(self).__name__} makes no use of them.",
+                "Leave the costs out, or choose a formulation with a cost on errors.",
+            )
+        pair.check()
+
+    def problem(self, sample: Sample, side: str = "primal") -> cp.Problem:
+        """The plain CVXPY problem of one side.
+
+        >>> # SoftMargin(C=1.0).problem(sample, side="dual").solve()
+        """
+        view = ExplicitView(sample)
+        if side == "primal":
+            return self.primal(view).problem()
+        if side != "dual":
+            raise InputError(f"The side is {side!r}.", 'Choose "primal" or "dual".')
+        dual = self.dual(view)
+        if dual is None:
+            raise InputError(f"{type(self).__name__} declares no dual.", 'Choose side="primal", or declare it.')
+        return dual.problem()
+
+
+class Pair:
+    """The two programs of a formulation on one sample, and the names that tie them together."""
+
+    def __init__(self, formulation: Formulation, primal_view: View, dual_view: View) -> None:
+        self.name = type(formulation).__name__
+        self.primal = self._declared("primal", formulation.primal(primal_view))
+        dual = formulation.dual(dual_view)
+        self.dual = None if dual is None else self._declared("dual", dual)
+
+    def _declared(self, side: str, program: object) -> Program:
+        if not isinstance(program, Program):
+            raise DeclarationError(
+                f"{self.name}.{side} returned {type(program).__name__}.", "Return a kopt.Program(objective, {...})."
+            )
+        return program
+
+    def check(self) -> None:
+        """Refuse names that do not tie the two programs together."""
+        if self.dual is None:
+            return
+        known = {**self.dual.variables, **self.dual.multipliers}
+        for name, cone in self.primal.cones.items():
+            if name not in known:
+                raise DeclarationError(
+                    f"In {self.name} the primal constraint {name!r} has no multiplier in the dual.",
+                    f"Name a dual variable {name!r}, or give it in multipliers={{{name!r}: ...}}.",
+                )
+            if known[name].size != cone.residual.size:
+                raise DeclarationError(
+                    f"In {self.name} the primal constraint {name!r} has shape {cone.residual.shape}, "
+                    f"but its multiplier has shape {known[name].shape}.",
+                    "Give both the same shape.",
+                )
+        for name, cone in self.dual.cones.items():
+            variable = self.primal.variables.get(name)
+            if variable is None:
+                raise DeclarationError(
+                    f"In {self.name} the dual constraint {name!r} is named after no primal variable.",
+                    "Name it after the variable whose multiplier it carries, or list it in domain=[...].",
+                )
+            if variable.size != cone.residual.size:
+                raise DeclarationError(
+                    f"In {self.name} the dual constraint {name!r} has shape {cone.residual.shape}, "
+                    f"but the primal variable has shape {variable.shape}.",
+                    "Give both the same shape.",
+                )
+        for name in self.dual.multipliers:
+            if name not in self.primal.cones:
+                raise DeclarationError(
+                    f"In {self.name} the multiplier {name!r} belongs to no primal constraint.",
+                    f"The primal constraints are: {', '.join(self.primal.cones)}.",
+                )

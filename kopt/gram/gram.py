@@ -1,0 +1,177 @@
+"""The Gram matrix of a sample, as far as it is asked for."""
+
+from copy import copy
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kopt.errors import InputError
+from kopt.gram.diagnosis import check_positive_semidefinite
+from kopt.kernels.checks import finite
+from kopt.kernels.kernel import Kernel
+from kopt.kernels.points import Indices, Matrix, Points, blocks, take
+
+#: A composed kernel holds a few blocks of values at once.
+BLOCKS_HELD = 4
+
+
+class Gram:
+    """K_ij = k(x_i, x_j) for n points: rows, products and factors; nothing is computed before it is asked for.
+
+    The kernel is bound to the points with `kernel.fit`; the points are copied. Products use the explicit features of
+    the kernel or the dense matrix when there is either, and otherwise blocks of rows of at most `block_bytes`.
+
+    >>> from kopt.kernels import Gaussian
+    >>> K = Gram(Gaussian(sigma=1.0), [[0.0], [1.0], [2.0]])
+    >>> K.product([1.0, 0.0, -1.0]).round(4).tolist()
+    [0.8647, 0.0, -0.8647]
+    >>> K.factor.shape
+    (3, 3)
+    """
+
+    def __init__(self, kernel: Kernel, X: Points, block_bytes: int = 64_000_000, budget: int = 2_000_000_000) -> None:
+        """Check and copy the points; `budget` bounds, in bytes, what any one matrix may need."""
+        self.X = copy(kernel.check(X))
+        self.kernel = kernel.fit(self.X)
+        self.block_bytes = block_bytes
+        self.budget = budget
+
+    def __repr__(self) -> str:
+        """The kernel and the number of points."""
+        return f"Gram({self.kernel!r}, {self.n} points)"
+
+    @property
+    def n(self) -> int:
+        """The number of points."""
+        return len(self.X)
+
+    @cached_property
+    def diagonal(self) -> Matrix:
+        """The vector of k(x_i, x_i)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite(self.kernel.evaluate_diagonal(self.X))
+
+    @cached_property
+    def features(self) -> Matrix | None:
+        """The kernel's explicit features F of the points, F F' = K, when it has any."""
+        return self.kernel.features(self.X)
+
+    @cached_property
+    def dense(self) -> Matrix:
+        """The matrix K, read-only; refused when it is indefinite, not finite, or larger than the budget."""
+        self._afford("K", self.n, "products, rows and low-rank methods do not form it")
+        K = self._values(self.X, self.X)
+        if not self.kernel.positive_semidefinite:
+            check_positive_semidefinite(K)
+        K.flags.writeable = False
+        return K
+
+    @cached_property
+    def factor(self) -> Matrix:
+        """A matrix Phi, n x rank, with Phi Phi' = K: the points in coordinates of the span of their features."""
+        U, scale = self._decomposition
+        return U * scale
+
+    def coefficients(self, w: ArrayLike) -> Matrix:
+        """The coefficients c = U S^{-1} w with Phi' c = w, for w of shape (rank,) or (rank, m)."""
+        U, scale = self._decomposition
+        w = _columns(w, len(scale), "w", "rank of the factor")
+        return U @ (w.T / scale).T
+
+    def rows(self, indices: ArrayLike) -> Matrix:
+        """The rows of K with these indices, m x n."""
+        where = _indices(indices, self.n)
+        if "dense" in self.__dict__:
+            return np.asarray(self.dense[where])
+        return self._values(take(self.X, where), self.X)
+
+    def product(self, c: ArrayLike) -> Matrix:
+        """K c, for c of shape (n,) or (n, m)."""
+        c = _columns(c, self.n, "c", "number of points")
+        if "dense" in self.__dict__:
+            return np.asarray(self.dense @ c)
+        return self._product(self.X, c, self.features)
+
+    def cross(self, X: Points) -> Matrix:
+        """The values k(x, x_j) of new points x, m x n."""
+        X = self.kernel.check_new(X, self.X)
+        self._afford("K(new, train)", len(X), "cross_product does not form it")
+        return self._values(X, self.X)
+
+    def cross_product(self, X: Points, c: ArrayLike) -> Matrix:
+        """The values sum_j k(x, x_j) c_j at new points x, for c of shape (n,) or (n, m)."""
+        c = _columns(c, self.n, "c", "number of points")
+        X = self.kernel.check_new(X, self.X)
+        return self._product(X, c, None if self.features is None else self.kernel.features(X))
+
+    def _product(self, X: Points, c: Matrix, F: Matrix | None) -> Matrix:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if F is None or self.features is None:
+                return self._blocked_product(X, c)
+            # No value of K exceeds the largest on its diagonal: that one being finite, so are all.
+            assert self.diagonal is not None
+            return F @ (self.features.T @ c)
+
+    def _blocked_product(self, X: Points, c: Matrix) -> Matrix:
+        support = np.flatnonzero(c.any(axis=1) if c.ndim == 2 else c)
+        out = np.zeros((len(X), *c.shape[1:]))
+        if len(support) == 0:
+            return out
+        Z, c = (self.X, c) if len(support) == self.n else (take(self.X, support), c[support])
+        values = self.kernel.against(Z)
+        for rows in blocks(len(X), self.block_bytes // (8 * BLOCKS_HELD * len(support))):
+            out[rows] = finite(values(X[rows])) @ c
+        return out
+
+    def _values(self, X: Points, Z: Points) -> Matrix:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite(self.kernel.evaluate(X, Z))
+
+    def _afford(self, name: str, rows: int, instead: str) -> None:
+        needed = 8 * rows * self.n
+        if needed > self.budget:
+            raise InputError(
+                f"{name} for n = {self.n} points needs {needed / 1e9:.1f} GB, "
+                f"more than the budget of {self.budget / 1e9:.1f} GB.",
+                f"Raise the budget of Gram, or do without the matrix: {instead}.",
+            )
+
+    @cached_property
+    def _decomposition(self) -> tuple[Matrix, Matrix]:
+        return _from_matrix(self.dense) if self.features is None else _from_features(self.features)
+
+
+def _indices(indices: ArrayLike, n: int) -> Indices:
+    where = np.atleast_1d(indices)
+    if where.ndim != 1 or where.dtype.kind not in "iu" or where.size == 0:
+        raise InputError(
+            f"Rows are named by integers, not by {where.dtype} values of shape {where.shape}.",
+            "Use np.flatnonzero(mask) for a mask.",
+        )
+    outside = where[(where < 0) | (where >= n)]
+    if outside.size:
+        raise InputError(f"There is no row {outside[0]} among {n}.", f"Use indices from 0 to {n - 1}.")
+    return where.astype(np.intp, copy=False)
+
+
+def _from_features(F: Matrix) -> tuple[Matrix, Matrix]:
+    U, scale, _ = np.linalg.svd(F, full_matrices=False)
+    kept = scale > max(F.shape) * np.finfo(np.float64).eps * scale.max()
+    return U[:, kept], scale[kept]
+
+
+def _from_matrix(K: Matrix) -> tuple[Matrix, Matrix]:
+    values, vectors = np.linalg.eigh(K)
+    kept = values > len(K) * np.finfo(np.float64).eps * values.max()
+    return vectors[:, kept], np.sqrt(values[kept])
+
+
+def _columns(c: ArrayLike, length: int, name: str, meaning: str) -> Matrix:
+    array = np.asarray(c, dtype=np.float64)
+    if array.ndim not in (1, 2) or len(array) != length:
+        raise InputError(
+            f"{name} has shape {array.shape}, but the {meaning} is {length}.",
+            f"Give {name} the shape ({length},) or ({length}, m).",
+        )
+    return array

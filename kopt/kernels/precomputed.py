@@ -1,0 +1,93 @@
+"""A kernel given by its values."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kopt.errors import InputError
+from kopt.kernels.checks import finite, square, symmetric
+from kopt.kernels.kernel import Kernel
+from kopt.kernels.points import Indices, Matrix, Points
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Precomputed(Kernel):
+    """k(i, j) = K_ij for a symmetric matrix K between n points.
+
+    A point is an index 0..n-1, or, for a point outside those n, the row of its n kernel values against them. New
+    points are therefore given as the cross matrix K(new, train), and centring and prediction work as for any kernel.
+    The value between two new points is in neither matrix, and is refused. Two kernels are equal only if they are the
+    same object.
+
+    >>> k = Precomputed([[2.0, 1.0], [1.0, 2.0]])
+    >>> k(k.points).tolist()
+    [[2.0, 1.0], [1.0, 2.0]]
+    >>> k([[0.5, 0.7]], [1])
+    array([[0.7]])
+    """
+
+    K: Any
+
+    def __post_init__(self) -> None:
+        """Keep a symmetric, read-only copy of K."""
+        K = symmetric(finite(square(self.K)))
+        K = (K + K.T) / 2
+        K.flags.writeable = False
+        object.__setattr__(self, "K", K)
+
+    def __repr__(self) -> str:
+        """The size instead of the values."""
+        return f"Precomputed({len(self.K)} x {len(self.K)} matrix)"
+
+    @property
+    def points(self) -> Indices:
+        """The indices of all points."""
+        return np.arange(len(self.K))
+
+    def check(self, X: Points) -> Any:
+        """Indices as a vector of integers, or a cross matrix with one column for each of the n points."""
+        points = np.asarray(X)
+        return self._check_cross(points) if points.ndim == 2 else self._check_indices(points)
+
+    def evaluate(self, X: Any, Z: Any) -> Matrix:
+        """The values looked up in K or in the cross matrix."""
+        if X.ndim == Z.ndim == 2:
+            raise InputError(
+                "A precomputed kernel has no values between two new points.",
+                "Compare the rows of K(new, train) with indices of training points.",
+            )
+        if X.ndim == 2:
+            return np.asarray(X[:, Z])
+        return np.asarray(self.K[np.ix_(X, Z)] if Z.ndim == 1 else Z[:, X].T)
+
+    def evaluate_diagonal(self, X: Any) -> Matrix:
+        """K_ii."""
+        if X.ndim == 2:
+            raise InputError(
+                "A precomputed kernel has no k(x, x) of new points.", "Normalise the matrices before you pass them."
+            )
+        return np.asarray(self.K[X, X])
+
+    def _check_cross(self, points: Any) -> Matrix:
+        n = len(self.K)
+        if points.shape[1] != n:
+            raise InputError(
+                f"The cross matrix has {points.shape[1]} columns but the precomputed kernel has {n} points.",
+                "Give K(new, train), with one row for each new and one column for each training point.",
+            )
+        return finite(points.astype(np.float64, copy=False))
+
+    def _check_indices(self, points: Any) -> Indices:
+        n = len(self.K)
+        if points.ndim != 1 or points.dtype.kind not in "iu" or points.size == 0:
+            raise InputError(
+                f"The points of a precomputed kernel are indices, not {points.dtype} values of shape {points.shape}.",
+                "Use kernel.points for all of them, or a cross matrix K(new, train) for new points.",
+            )
+        outside = points[(points < 0) | (points >= n)]
+        if outside.size:
+            raise InputError(
+                f"Index {outside[0]} is outside the {n} points of the precomputed kernel.", f"Use 0 to {n - 1}."
+            )
+        return np.asarray(points.astype(np.intp, copy=False))

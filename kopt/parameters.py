@@ -1,0 +1,50 @@
+"""Parameters of a formulation: a value, its domain, and a refusal in two sentences."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kopt.errors import InputError
+
+
+@dataclasses.dataclass(frozen=True)
+class Domain:
+    """A set of real numbers, in words and as a test."""
+
+    words: str
+    contains: Callable[[float], bool]
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse a value outside the domain."""
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not number or not np.isfinite(value) or not self.contains(float(value)):
+            raise InputError(f"The parameter {name} is {value!r}, but must be {self.words}.", f"Choose {name} so.")
+
+
+POSITIVE = Domain("a finite number > 0", lambda value: value > 0)
+NONNEGATIVE = Domain("a finite number >= 0", lambda value: value >= 0)
+FRACTION = Domain("a number in (0, 1]", lambda value: 0 < value <= 1)
+
+
+def parameter(domain: Domain, default: Any = dataclasses.MISSING) -> Any:
+    """A parameter of a formulation with its domain, and its default if it has one."""
+    return dataclasses.field(default=default, metadata={"domain": domain})
+
+
+def positive(default: Any = dataclasses.MISSING) -> Any:
+    """A parameter > 0."""
+    return parameter(POSITIVE, default)
+
+
+def nonnegative(default: Any = dataclasses.MISSING) -> Any:
+    """A parameter >= 0."""
+    return parameter(NONNEGATIVE, default)
+
+
+def fraction(default: Any = dataclasses.MISSING) -> Any:
+    """A parameter in (0, 1]."""
+    return parameter(FRACTION, default)

@@ -1,0 +1,72 @@
+"""The feasible set of a program as a box with a few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from kopt.cones import Cone, Free, NonNegative
+from kopt.program import Program
+from kopt.projection import Polyhedron
+from kopt.views.explicit import affine_parts
+
+MOST_ROWS = 64
+
+
+def split(stacked: np.ndarray, variables: Mapping[str, cp.Variable]) -> dict[str, np.ndarray]:
+    """Stacked values by variable."""
+    sizes = np.cumsum([v.size for v in variables.values()])[:-1]
+    return {
+        name: part.reshape(variable.shape, order="F")
+        for (name, variable), part in zip(variables.items(), np.split(stacked, sizes), strict=True)
+    }
+
+
+def feasible_polyhedron(program: Program, variables: Mapping[str, cp.Variable]) -> Polyhedron | None:
+    """The feasible set of a program as a box and a few rows; None where it is something else."""
+    columns = np.cumsum([0, *(v.size for v in variables.values())])
+    offsets = {v.id: (int(start), v.size) for v, start in zip(variables.values(), columns, strict=False)}
+    lower, upper = np.full(columns[-1], -np.inf), np.full(columns[-1], np.inf)
+    rows: dict[type[Cone], list[Any]] = {Free: [], NonNegative: []}
+    sides: dict[type[Cone], list[float]] = {Free: [], NonNegative: []}
+    for cone in [*program.cones.values(), *program.domain_cones.values()]:
+        if type(cone) not in rows or not cone.residual.is_affine():
+            return None
+        if any(v.id not in offsets for v in cone.residual.variables()):
+            return None
+        matrix, offset = _stacked(cone, offsets, int(columns[-1]))
+        single = np.diff(matrix.indptr) == 1
+        _tighten(lower, upper, matrix[single], -offset[single], isinstance(cone, Free))
+        general = np.flatnonzero(~single & (np.diff(matrix.indptr) > 0))
+        rows[type(cone)].extend(matrix[[i]] for i in general)
+        sides[type(cone)].extend(-offset[general])
+        if len(rows[Free]) + len(rows[NonNegative]) > MOST_ROWS:
+            return None
+    A, G = (sp.vstack(rows[kind], format="csr") if rows[kind] else None for kind in (Free, NonNegative))
+    # A box that rounding turned inside out by a last digit is a point.
+    return Polyhedron(np.minimum(lower, upper), np.maximum(lower, upper), A, sides[Free], G, sides[NonNegative])
+
+
+def _stacked(cone: Cone, offsets: Mapping[int, tuple[int, int]], width: int) -> tuple[sp.csr_array, np.ndarray]:
+    jacobian, offset = affine_parts(cone.residual)
+    matrix = sp.csr_array((offset.size, width))
+    for variable, block in jacobian.items():
+        start, size = offsets[variable]
+        right = sp.csr_array((offset.size, width - start - size))
+        matrix = matrix + sp.hstack([sp.csr_array((offset.size, start)), block, right], format="csr")
+    matrix.eliminate_zeros()
+    return matrix, offset
+
+
+def _tighten(lower: np.ndarray, upper: np.ndarray, matrix: sp.csr_array, side: np.ndarray, equal: bool) -> None:
+    """Turn rows with one entry into bounds."""
+    column, slope = matrix.indices, matrix.data
+    bound = side / slope
+    above = (slope > 0) | equal
+    below = (slope < 0) | equal
+    np.minimum.at(upper, column[above], bound[above])
+    np.maximum.at(lower, column[below], bound[below])

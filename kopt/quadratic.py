@@ -1,0 +1,147 @@
+"""The quadratic program that a declared dual is, where it is one: read off the declaration, not declared again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from kopt.formulation import Formulation, Pair
+from kopt.gram import Gram
+from kopt.polyhedra import feasible_polyhedron, split
+from kopt.program import Program
+from kopt.projection import Polyhedron
+from kopt.sample import Sample
+from kopt.views import ProductView
+from kopt.views.explicit import affine_parts
+from kopt.views.products import ProductCombination
+
+
+@dataclass(frozen=True)
+class KernelTerm:
+    """factor * (J z)' K (J z)."""
+
+    factor: float
+    gram: Gram
+    J: sp.csr_array
+
+    def dense(self) -> np.ndarray:
+        """The matrix of the term, 2 factor J' K J."""
+        K = self.gram.dense
+        scale = self.J.diagonal()
+        if self.J.shape == K.shape and self.J.nnz == np.count_nonzero(scale):
+            return K * (2 * self.factor * scale)[:, None] * scale
+        return 2 * self.factor * (self.J.T @ (self.J.T @ K).T)
+
+
+@dataclass(frozen=True)
+class QuadraticProgram:
+    """min sum of kernel terms + 1/2 sum_i shift_i z_i^2 + linear' z over a polyhedron, z the stacked dual variables."""
+
+    variables: Mapping[str, cp.Variable]
+    terms: tuple[KernelTerm, ...]
+    shift: np.ndarray
+    linear: np.ndarray
+    feasible: Polyhedron
+
+    def matrix(self) -> np.ndarray:
+        """The dense matrix P of the objective 1/2 z' P z + linear' z."""
+        P = sum(term.dense() for term in self.terms)
+        P = np.zeros((self.linear.size, self.linear.size)) if isinstance(P, int) else P
+        P[np.diag_indices_from(P)] += self.shift
+        return P
+
+    def by_name(self, z: np.ndarray) -> dict[str, np.ndarray]:
+        """The values of the dual variables."""
+        return split(z, self.variables)
+
+
+def quadratic_program(formulation: Formulation, sample: Sample) -> QuadraticProgram | str:
+    """The dual as a quadratic program, or the reason why it is none that is known.
+
+    A dual that maximises nothing but the negative of a norm is taken as the quadratic program of its square, which
+    has the same maximisers.
+    """
+    view = ProductView(sample)
+    dual = Pair(formulation, ProductView(sample), view).dual
+    if dual is None:
+        return "no dual is declared"
+    variables = {name: v for name, v in dual.variables.items() if v.id not in view.leaves}
+    polyhedron = feasible_polyhedron(dual, variables)
+    if polyhedron is None:
+        return "the dual's feasible set is not a box with a few rows"
+    sizes = [variable.size for variable in variables.values()]
+    slopes = [_slopes(dual, view, [np.full(size, level) for size in sizes]) for level in (0.0, 1.0)]
+    rng = np.random.default_rng(0)
+    probe = [rng.standard_normal(size) for size in sizes]
+    slopes.append(_slopes(dual, view, probe))
+    linear, at_ones, at_probe = (_stack(slope, variables) for slope in slopes)
+    shift = at_ones - linear
+    if not np.allclose(at_probe, linear + shift * np.concatenate(probe), rtol=1e-9, atol=1e-12 * _size(linear)):
+        return "the dual objective has terms that are not quadratic in K or in single variables"
+    terms = _kernel_terms(view, variables, slopes, lone=not np.any(linear) and not np.any(shift))
+    if isinstance(terms, str):
+        return terms
+    return QuadraticProgram(variables, terms, shift, linear, polyhedron)
+
+
+def _size(values: np.ndarray) -> float:
+    return max(1.0, float(np.max(np.abs(values), initial=0.0)))
+
+
+def _slopes(dual: Program, view: ProductView, point: list[np.ndarray]) -> dict[int, np.ndarray]:
+    """Gradient of the dual objective as a minimisation, by id of variable or leaf, the leaves at 1."""
+    values = iter(point)
+    for variable in dual.variables.values():
+        if variable.id in view.leaves:
+            variable.save_value(np.ones(variable.shape))
+        else:
+            variable.save_value(next(values).reshape(variable.shape, order="F"))
+    return {
+        variable.id: dual.sign * np.asarray(gradient.toarray() if sp.issparse(gradient) else gradient).ravel()
+        for variable, gradient in dual.objective.expr.grad.items()
+        if gradient is not None
+    }
+
+
+def _stack(slope: dict[int, np.ndarray], variables: Mapping[str, cp.Variable]) -> np.ndarray:
+    return np.concatenate([slope.get(v.id, np.zeros(v.size)) for v in variables.values()])
+
+
+def _kernel_terms(
+    view: ProductView, variables: Mapping[str, cp.Variable], slopes: list[dict[int, np.ndarray]], lone: bool
+) -> tuple[KernelTerm, ...] | str:
+    terms = []
+    for vector in view.vectors:
+        if not isinstance(vector, ProductCombination) or vector.values.ndim > 1:
+            return "the dual is not written in combinations of the points"
+        used = [leaf for leaf in vector.leaves if any(np.any(slope.get(leaf.id, 0.0)) for slope in slopes)]
+        if not used:
+            continue
+        squared = len(used) == 1 and used[0] is vector.norm_squared
+        root = len(used) == 1 and used[0] is vector.norm and lone and len(view.vectors) == 1
+        if not squared and not root:
+            return "a norm enters the dual objective otherwise than by its square"
+        factors = {float(slope[used[0].id][0]) for slope in slopes}
+        if len(factors) > 1 or min(factors) < 0:
+            return "a squared norm does not enter the dual objective with a fixed factor of the right sign"
+        if vector.rows is not None:
+            return "a combination runs over some rows only"
+        J = _stacked_jacobian(vector, variables)
+        if J is None:
+            return "the coefficients of a combination are not linear in the dual variables"
+        terms.append(KernelTerm(factors.pop(), vector.gram, J))
+    return tuple(terms)
+
+
+def _stacked_jacobian(vector: ProductCombination, variables: Mapping[str, cp.Variable]) -> sp.csr_array | None:
+    if not vector.coefficients.is_affine():
+        return None
+    jacobian, offset = affine_parts(vector.coefficients)
+    if np.any(offset) or not set(jacobian) <= {v.id for v in variables.values()}:
+        return None
+    blocks = [jacobian.get(v.id, sp.csr_array((offset.size, v.size))) for v in variables.values()]
+    return sp.csr_array(sp.hstack(blocks, format="csr"))

@@ -1,0 +1,119 @@
+"""Data, labels or targets, costs and kernels: what a formulation is solved on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kopt.errors import InputError
+from kopt.gram import Gram, check_positive_semidefinite
+from kopt.kernels import Kernel, Linear, Precomputed
+
+
+class Sample:
+    r"""Points with their labels or targets, a cost per point, and one or several kernels.
+
+    X        the points: a matrix with one row per point, or any sequence that the kernel understands
+    y        labels -1/+1 or targets; None where the task needs none
+    kernel   a kernel, or a mapping from name to kernel for machines that use several (the first is the default)
+    costs    how much an error at each point costs, relative to the formulation's own parameter; 1 where not given
+
+    Nothing is computed before something needs it.
+
+    >>> sample = Sample([[0.0], [1.0], [3.0]], [-1, -1, 1])
+    >>> sample
+    Sample(n=3, kernel=Linear())
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        kernel: Kernel | Mapping[str, Kernel] | None = None,
+        costs: Any = None,
+    ) -> None:
+        kernels = _named(kernel if kernel is not None else Linear())
+        self.X = X
+        for each in kernels.values():
+            self.X = each.check(self.X)
+        self.n = len(self.X)
+        if self.n == 0:
+            raise InputError("The sample is empty.", "Give at least one point.")
+        self.y = None if y is None else _vector("y", y, self.n)
+        self.costs = np.ones(self.n) if costs is None else _checked_costs(_vector("costs", costs, self.n))
+        self.grams = {name: Gram(each.fit(self.X), self.X) for name, each in kernels.items()}
+
+    @classmethod
+    def from_gram(cls, K: Any, y: Any = None, *, costs: Any = None) -> Sample:
+        """A sample of which only the Gram matrix is known (or several, as a mapping from name to matrix).
+
+        New points then come as the matrix of their kernel values with the training points.
+
+        >>> Sample.from_gram(np.eye(2), [-1, 1]).n
+        2
+        """
+        matrices = K if isinstance(K, Mapping) else {"K": K}
+        kernels = {name: Precomputed(check_positive_semidefinite(matrix)) for name, matrix in matrices.items()}
+        n = len(next(iter(kernels.values())).K)
+        return cls(np.arange(n), y, kernel=kernels, costs=costs)
+
+    def gram(self, kernel: str | None = None) -> Gram:
+        """The Gram matrix of one kernel, by name; the first one where none is named."""
+        if kernel is None:
+            return next(iter(self.grams.values()))
+        try:
+            return self.grams[kernel]
+        except KeyError:
+            known = ", ".join(self.grams)
+            raise InputError(f"The sample has no kernel named {kernel!r}.", f"Known are: {known}.") from None
+
+    def __repr__(self) -> str:
+        if len(self.grams) == 1:
+            return f"Sample(n={self.n}, kernel={self.gram().kernel!r})"
+        return f"Sample(n={self.n}, kernels={', '.join(self.grams)})"
+
+
+def _named(kernel: Kernel | Mapping[str, Kernel]) -> dict[str, Kernel]:
+    kernels = dict(kernel) if isinstance(kernel, Mapping) else {"k": kernel}
+    for each in kernels.values():
+        if not isinstance(each, Kernel):
+            raise InputError(
+                f"The kernel is {each!r:.60}, of type {type(each).__name__}.",
+                "Use a kernel from kopt.kernels, FromFunction(f) for a function of two points, or Sample.from_gram(K).",
+            )
+    if not kernels:
+        raise InputError("The mapping of kernels is empty.", "Name at least one kernel.")
+    return kernels
+
+
+def _vector(name: str, values: Any, n: int) -> np.ndarray:
+    array = np.asarray(values)
+    if array.shape != (n,):
+        raise InputError(f"{name} has shape {array.shape}, but there are {n} points.", f"Give {n} values.")
+    try:
+        array = array.astype(float)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} holds {array.flat[0]!r}, which is not a number.",
+            "Convert it first, for labels for example: y = np.where(y == 'positive', 1, -1).",
+        ) from None
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise InputError(
+            f"{name} has {len(bad)} values that are not finite, the first at position {bad[0]}.",
+            "Remove these points or repair their values.",
+        )
+    return array
+
+
+def _checked_costs(costs: np.ndarray) -> np.ndarray:
+    bad = np.flatnonzero(costs <= 0)
+    if len(bad):
+        raise InputError(
+            f"The cost of point {bad[0]} is {costs[bad[0]]:g}, but costs must be > 0.",
+            "Leave a point out instead of giving it no cost.",
+        )
+    return costs

@@ -1,0 +1,105 @@
+"""A solved formulation: the answer, how it came about, and its certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kopt.combination import Combination
+from kopt.errors import InputError
+from kopt.formulation import Formulation
+from kopt.point import Point
+from kopt.sample import Sample
+from kopt.show.text import certificate_tree
+from kopt.verify import Certificate
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One solver's try: what it said, and what its answer was worth."""
+
+    method: str
+    status: str
+    seconds: float
+    worst: float
+
+    def __str__(self) -> str:
+        worth = f"worst relative residual {self.worst:.1e}" if np.isfinite(self.worst) else "no usable answer"
+        return f'{self.method} said "{self.status}" in {self.seconds:.2f} s: {worth}'
+
+
+class NewPoints:
+    """New points whose numbers k(x, x) are computed only when a decision asks for them."""
+
+    def __init__(self, sample: Sample, X_new: Any, diagonal: Any) -> None:
+        self._sample = sample
+        self._X_new = X_new
+        self._diagonal = diagonal
+        self.n = len(X_new)
+
+    def diagonal(self, kernel: str | None = None) -> np.ndarray:
+        """The numbers k(x, x) of the new points."""
+        if self._diagonal is not None:
+            given = np.asarray(self._diagonal, dtype=float)
+            if given.shape != (self.n,):
+                raise InputError(f"diagonal has shape {given.shape} for {self.n} points.", f"Give {self.n} values.")
+            return given
+        return self._sample.gram(kernel).kernel.diagonal(self._X_new)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best answer found, with its certificate.
+
+    primal, dual   the values by name; weight vectors are combinations of the points
+    attempts       every solver tried, in order
+    """
+
+    formulation: Formulation
+    sample: Sample
+    side: str
+    method: str
+    attempts: tuple[Attempt, ...]
+    certificate: Certificate
+
+    @property
+    def primal(self) -> Point:
+        """The primal point."""
+        return self.certificate.primal
+
+    @property
+    def dual(self) -> Point:
+        """The dual point: dual variables and multipliers."""
+        return self.certificate.dual
+
+    @property
+    def value(self) -> float:
+        """The value of the objective on the side that was solved."""
+        record = self.certificate.as_given
+        return record.dual_value if self.side == "dual" else record.primal_value
+
+    def decision_function(self, X_new: Any, diagonal: Any = None) -> np.ndarray:
+        """The learnt function at new points.
+
+        For a sample made from a Gram matrix, X_new is the matrix of kernel values between new and training points;
+        machines that need k(x, x) of the new points as well (the hyperspheres) take it as `diagonal`.
+        """
+        moved = Point({name: _seen_from(value, X_new) for name, value in self.primal.items()})
+        return self.formulation.decision(NewPoints(self.sample, X_new, diagonal), moved)
+
+    def predict(self, X_new: Any, diagonal: Any = None) -> np.ndarray:
+        """Labels -1/+1, values, or +1 for normal and -1 for novel points, by the task."""
+        return self.formulation.task.predict(self.decision_function(X_new, diagonal))
+
+    def __str__(self) -> str:
+        seconds = sum(attempt.seconds for attempt in self.attempts)
+        lines = [f"solved on the {self.side} side by {self.method} in {seconds:.2f} s"]
+        if len(self.attempts) > 1:
+            lines += [f"tried {attempt}" for attempt in self.attempts]
+        return "\n".join([*lines, certificate_tree(self.certificate, 1e-6)])
+
+
+def _seen_from(value: Any, X_new: Any) -> Any:
+    return value.at(X_new) if isinstance(value, Combination) else value

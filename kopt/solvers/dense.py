@@ -1,0 +1,61 @@
+"""Duals that are quadratic programs, as dense matrices: no compilation, and K is never copied through CVXPY."""
+
+from __future__ import annotations
+
+import numpy as np
+import piqp
+
+from kopt.formulation import Formulation
+from kopt.quadratic import QuadraticProgram, quadratic_program
+from kopt.sample import Sample
+from kopt.solvers.solver import RawAnswer, Solver
+
+ACCURACY = 1e-12
+# An unbounded problem shows in the certificate; more iterations would not.
+MOST_ITERATIONS = 60
+
+
+class Dense(Solver):
+    """PIQP's dense interior point method, called directly with bounds as bounds."""
+
+    name = "PIQP"
+
+    def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:
+        """Duals that are quadratic programs in K."""
+        if side != "dual":
+            return "it solves duals only"
+        program = quadratic_program(formulation, sample)
+        return program if isinstance(program, str) else None
+
+    def solve(self, formulation: Formulation, sample: Sample, side: str) -> RawAnswer:
+        """Form the matrix and solve."""
+        program = quadratic_program(formulation, sample)
+        assert isinstance(program, QuadraticProgram)
+        solver = piqp.DenseSolver()
+        for name in ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"):
+            setattr(solver.settings, name, ACCURACY)
+        solver.settings.max_iter = MOST_ITERATIONS
+        set_ = program.feasible
+        lower, upper = set_.box
+        solver.setup(
+            np.asfortranarray(program.matrix()),
+            program.linear,
+            *_rows(set_.A, set_.b),
+            *_inequalities(set_.G, set_.h),
+            lower,
+            upper,
+        )
+        status = solver.solve()
+        z = np.clip(solver.result.x, lower, upper)
+        return RawAnswer(status.name.removeprefix("PIQP_").lower(), program.by_name(z))
+
+
+def _rows(matrix: object, side: object) -> tuple[np.ndarray | None, np.ndarray | None]:
+    if matrix is None:
+        return None, None
+    return np.asfortranarray(matrix.toarray()), np.asarray(side, dtype=float)  # type: ignore[attr-defined]
+
+
+def _inequalities(matrix: object, side: object) -> tuple[np.ndarray | None, None, np.ndarray | None]:
+    rows, upper = _rows(matrix, side)
+    return rows, None, upper

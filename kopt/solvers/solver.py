@@ -1,0 +1,37 @@
+"""What every solver is: it takes one side of a formulation on a sample and returns values by name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kopt.formulation import Formulation
+from kopt.sample import Sample
+
+
+@dataclass(frozen=True)
+class RawAnswer:
+    """What a solver returned, before anybody checked it.
+
+    status   the solver's own word; "unbounded" and "infeasible" lead to a search for a proof
+    values   variables and multipliers by name, empty where there are none
+    """
+
+    status: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Solver(ABC):
+    """A method for one side of a formulation. One file per method; what is in this package is found by itself."""
+
+    name: str
+
+    @abstractmethod
+    def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:
+        """None if the solver can take the problem, otherwise the reason why it cannot."""
+
+    @abstractmethod
+    def solve(self, formulation: Formulation, sample: Sample, side: str) -> RawAnswer:
+        """Solve one side."""

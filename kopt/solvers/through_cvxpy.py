@@ -1,0 +1,98 @@
+"""Any solver that CVXPY has, on either side."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from kopt.errors import DeclarationError, SolverError
+from kopt.formulation import Formulation, Pair
+from kopt.program import Program
+from kopt.sample import Sample
+from kopt.solvers.solver import RawAnswer, Solver
+from kopt.views import ExplicitView
+from kopt.views.explicit import ExplicitVector
+
+# Tight, because the certificate judges the answer and not the status.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "CLARABEL": {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11, "max_iter": 400},
+    "OSQP": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 20_000, "polishing": True},
+    "SCS": {"eps_abs": 1e-8, "eps_rel": 1e-8, "max_iters": 20_000},
+    "ECOS": {"abstol": 1e-10, "reltol": 1e-10, "feastol": 1e-10, "max_iters": 200},
+}
+
+
+class ThroughCvxpy(Solver):
+    """CVXPY compiles the declared program and hands it to a solver of that name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:
+        """Any program; CVXPY itself says what a solver cannot do."""
+        return None
+
+    def solve(self, formulation: Formulation, sample: Sample, side: str) -> RawAnswer:
+        """Compile, solve and read the values off."""
+        view = ExplicitView(sample)
+        pair = Pair(formulation, view, view)
+        program = pair.primal if side == "primal" else pair.dual
+        assert program is not None
+        problem = program.problem()
+        _check_convex(type(formulation).__name__, side, program, problem)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what an inexact answer is worth, the certificate says
+                problem.solve(solver=self.name, **OPTIONS.get(self.name, {}))
+        except cp.error.SolverError as error:
+            if self.name not in cp.installed_solvers():
+                raise SolverError(
+                    f"The solver {self.name} is not installed.", f"Installed are: {', '.join(cp.installed_solvers())}."
+                ) from None
+            return RawAnswer(f"failed: {error}".splitlines()[0])
+        if any(variable.value is None for variable in program.variables.values()):
+            return RawAnswer(problem.status)
+        return RawAnswer(problem.status, values_by_name(program, view))
+
+
+def values_by_name(program: Program, view: ExplicitView) -> dict[str, Any]:
+    """Variables, weight vectors as representer coefficients, and multipliers in kopt's convention.
+
+    Of the multipliers of a dual, the primal variables, only those of a formulation without a recovery rule matter;
+    they come out of the recovery itself, so only a primal's multipliers are read.
+    """
+    values: dict[str, Any] = {}
+    for name, variable in program.variables.items():
+        weight = view.weights.get(name)
+        values[name] = variable.value if weight is None else _coefficients(weight, variable.value)
+    if not view.weights or any(name in view.weights for name in program.variables):
+        for name, cone in program.cones.items():
+            dual_value = program.constraints[name].dual_value
+            if dual_value is not None:
+                values[name] = cone.from_cvxpy(dual_value)
+    return values
+
+
+def _coefficients(weight: ExplicitVector, coordinates: np.ndarray) -> np.ndarray:
+    """Representer coefficients c with Phi' c = w."""
+    if weight.gram.factor.shape[1] == 0:
+        return np.zeros(weight.values.shape)
+    if isinstance(weight.rows, slice):
+        return weight.gram.coefficients(coordinates)
+    return np.linalg.lstsq(weight.gram.factor[weight.rows].T, coordinates, rcond=None)[0]
+
+
+def _check_convex(name: str, side: str, program: Program, problem: cp.Problem) -> None:
+    if problem.is_dcp():
+        return
+    what = "its objective"
+    for key, constraint in [*program.constraints.items(), *(("in domain", c) for c in program.domain)]:
+        if not constraint.is_dcp():
+            what = f"the constraint {key!r}: {constraint}"
+    raise DeclarationError(
+        f"The {side} of {name} is not convex as written, because of {what}.",
+        "Rewrite it by CVXPY's rules: a convex expression on the small side of <=, affine ones in ==.",
+    )

@@ -1,0 +1,129 @@
+"""The certificate of an answer, recomputed from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kopt.claim import Claim
+from kopt.errors import InputError
+from kopt.formulation import Formulation
+from kopt.point import Point
+from kopt.sample import Sample
+from kopt.show.text import certificate_tree
+from kopt.verify.bounds import Bounds, repaired_bounds
+from kopt.verify.conditions import Conditions
+from kopt.verify.points import Points, classify
+from kopt.verify.record import Record
+from kopt.verify.recovery import recovered
+
+DEFAULT_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known about an answer, from the data alone.
+
+    as_given   every optimality condition of the answer itself
+    bounds     two numbers between which the optimum lies, after the dual variables are made feasible
+    points     support vectors, by multiplier
+    claims     the statements of the theory, with their numbers
+    """
+
+    formulation: Formulation
+    as_given: Record
+    bounds: Bounds
+    points: Mapping[str, Points]
+    claims: tuple[Claim, ...]
+    primal: Point
+    dual: Point
+
+    def holds(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
+        """Whether the answer satisfies all optimality conditions, each relative residual within the tolerance."""
+        return self.as_given.holds(tolerance) and self.bounds.consistent
+
+    @property
+    def support_vectors(self) -> np.ndarray:
+        """Indices of the points known to be support vectors, for any of the multipliers."""
+        known = [points.support for points in self.points.values()]
+        return np.unique(np.concatenate(known)) if known else np.array([], dtype=int)
+
+    def __str__(self) -> str:
+        return certificate_tree(self, DEFAULT_TOLERANCE)
+
+
+def verify(formulation: Formulation, sample: Sample, answer: Mapping[str, Any]) -> Certificate:
+    """The certificate of anybody's answer to a formulation on a sample.
+
+    answer   values by name: dual variables, primal variables, multipliers, as far as they are known. A weight vector
+             is given by its representer coefficients c, w = sum_i c_i phi(x_i). What is not given is recovered from
+             the dual variables.
+
+    Everything is recomputed from the data with products by K; no factor, no solver and, where K comes from a kernel,
+    no n x n matrix is needed.
+    """
+    formulation.check(sample)
+    return certify(formulation, sample, answer)
+
+
+def certify(formulation: Formulation, sample: Sample, answer: Mapping[str, Any]) -> Certificate:
+    """As `verify`, for a sample that has been checked already."""
+    conditions = Conditions(formulation, sample)
+    primal_given, dual_given, multipliers = _sorted_answer(conditions, answer)
+    conditions.bind_dual(dual_given, multipliers)
+    primal = dict(primal_given)
+    if not _complete(conditions, primal_given):
+        primal = {**recovered(formulation, conditions, dual_given), **primal_given}
+    conditions.bind_primal(primal)
+    record = conditions.record()
+    bounds = repaired_bounds(formulation, sample, dual_given)
+    primal_point = Point(_with_vectors(conditions, primal))
+    dual_point = Point({**conditions.multipliers, **dual_given})
+    return Certificate(
+        formulation=formulation,
+        as_given=record,
+        bounds=bounds,
+        points=classify(conditions, record.gap.relative),
+        claims=_claims(formulation, conditions, primal_point, dual_point, record),
+        primal=primal_point,
+        dual=dual_point,
+    )
+
+
+def _sorted_answer(
+    conditions: Conditions, answer: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The answer's values as primal variables, dual variables, and multipliers that are neither."""
+    primal_names = set(conditions.primal_names)
+    dual_names = set(conditions.dual_names)
+    names = primal_names | dual_names | set(conditions.primal.cones)
+    unknown = [name for name in answer if name not in names]
+    if unknown or not answer:
+        known = ", ".join(sorted(names))
+        what = f"The answer names {unknown[0]!r}" if unknown else "The answer is empty"
+        raise InputError(f"{what}.", f"Known are: {known}.")
+    primal = {name: value for name, value in answer.items() if name in primal_names}
+    dual = {name: np.asarray(value, dtype=float) for name, value in answer.items() if name in dual_names}
+    multipliers = {name: value for name, value in answer.items() if name in conditions.primal.cones}
+    return primal, dual, {name: value for name, value in multipliers.items() if name not in dual}
+
+
+def _complete(conditions: Conditions, primal: Mapping[str, Any]) -> bool:
+    return all(name in primal for name in conditions.primal_names)
+
+
+def _with_vectors(conditions: Conditions, primal: Mapping[str, Any]) -> dict[str, Any]:
+    weights = {name: weight.number for name, weight in conditions.primal_view.weights.items()}
+    return {**primal, **weights}
+
+
+def _claims(
+    formulation: Formulation, conditions: Conditions, primal: Point, dual: Point, record: Record
+) -> tuple[Claim, ...]:
+    """The formulation's claims, where the answer has all the numbers that they are about."""
+    if not np.isfinite(record.gap.absolute):
+        return ()
+    return tuple(formulation.claims(conditions.primal_view, primal, dual))

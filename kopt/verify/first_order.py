@@ -1,0 +1,81 @@
+"""Values, gradients and sizes of CVXPY expressions at a point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from cvxpy.atoms.affine.affine_atom import AffAtom
+from cvxpy.atoms.atom import Atom
+
+from kopt.views import ProductView
+
+# CVXPY modules whose atoms are differentiable inside their domain.
+_SMOOTH = {
+    "power", "quad_over_lin", "quad_form", "logistic", "exp", "log", "log1p", "entr", "huber", "log_sum_exp",
+    "kl_div", "rel_entr", "log_det", "tr_inv", "matrix_frac", "xexp",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FirstOrder:
+    """An expression at a point: value and gradient, entries in column-major order.
+
+    gradients   by id of the variable, variable size x expression size
+    magnitude   per entry, the sum of the absolute values of its first-order terms
+    """
+
+    value: np.ndarray
+    gradients: dict[int, sp.csr_array]
+    magnitude: np.ndarray
+
+    @property
+    def size(self) -> float:
+        """The largest magnitude of an entry."""
+        return float(np.max(self.magnitude, initial=0.0))
+
+    def typical(self, variable: int) -> float:
+        """How large a variable would be if its terms alone made up an entry of the expression."""
+        if variable not in self.gradients:
+            return np.inf
+        weight = np.abs(self.gradients[variable]).sum(axis=0)
+        seen = weight > 0
+        return float(np.max(self.magnitude[seen] / weight[seen])) if seen.any() else np.inf
+
+
+def first_order(expression: cp.Expression, view: ProductView) -> FirstOrder:
+    """Value, gradient and magnitude of an expression at the point to which the view is bound."""
+    value = np.asarray(expression.value, dtype=float).ravel(order="F")
+    leaves = view.leaves
+    gradients: dict[int, sp.csr_array] = {}
+    linear = np.zeros(value.size)
+    magnitude = np.zeros(value.size)
+    with np.errstate(all="ignore"):
+        found = expression.grad
+    for variable, gradient in found.items():
+        if gradient is None:  # outside the domain of an atom
+            continue
+        matrix = _matrix(gradient, variable.size, value.size)
+        gradients[variable.id] = matrix
+        x = np.asarray(variable.value, dtype=float).ravel(order="F")
+        size = leaves[variable.id].magnitude(variable) if variable.id in leaves else np.abs(x)
+        linear += matrix.T @ x
+        magnitude += np.abs(matrix).T @ np.asarray(size, dtype=float).ravel(order="F")
+    return FirstOrder(value, gradients, magnitude + np.abs(value - linear))
+
+
+def _matrix(gradient: Any, rows: int, columns: int) -> sp.csr_array:
+    if not sp.issparse(gradient):
+        gradient = np.asarray(gradient, dtype=float).reshape(rows, columns)
+    return sp.csr_array(gradient)
+
+
+def kinked_variables(expression: cp.Expression) -> set[int]:
+    """The variables, by id, that enter through an atom that is not differentiable everywhere."""
+    if isinstance(expression, Atom) and not isinstance(expression, AffAtom):
+        if type(expression).__module__.rsplit(".", 1)[-1] not in _SMOOTH:
+            return {variable.id for variable in expression.variables()}
+    return set().union(*(kinked_variables(arg) for arg in expression.args)) if expression.args else set()

@@ -1,0 +1,108 @@
+"""Which points are support vectors, as far as the gap lets it be known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kopt.cones import NonNegative
+from kopt.verify.conditions import Conditions
+from kopt.views.explicit import affine_parts
+
+# Below this, a relative slack or multiplier says nothing in double precision.
+SMALLEST_THRESHOLD = 1e-7
+
+
+@dataclass(frozen=True)
+class Points:
+    """The points by the status of one constraint and its multiplier.
+
+    zero        the constraint is inactive: not a support vector
+    free        active, and the multiplier is strictly below its bound
+    bound       active, and the multiplier is at its bound (where it has one)
+    undecided   the gap leaves it open
+    margins     slack of the constraint at each point, in its own units
+    """
+
+    multiplier: str
+    zero: np.ndarray
+    free: np.ndarray
+    bound: np.ndarray
+    undecided: np.ndarray
+    margins: np.ndarray
+
+    @property
+    def support(self) -> np.ndarray:
+        """Indices of the support vectors that are known to be so."""
+        return np.sort(np.concatenate([self.free, self.bound]))
+
+    def __str__(self) -> str:
+        n = len(self.margins)
+        return (
+            f"{len(self.free)} free, {len(self.bound)} at the bound, {len(self.zero)} not support vectors, "
+            f"{len(self.undecided)} undecided, of {n}"
+        )
+
+
+def classify(conditions: Conditions, relative_gap: float) -> dict[str, Points]:
+    """The points for every primal inequality that has one entry per point and a dual variable of its own.
+
+    For a feasible pair multiplier_i * slack_i is at most the gap, so at most one of the two can exceed the root of
+    the relative gap: the one that does decides. Slacks are looked at first, because the multipliers need not be
+    unique.
+    """
+    if not np.isfinite(relative_gap):
+        return {}
+    threshold = max(np.sqrt(relative_gap), SMALLEST_THRESHOLD)
+    result = {}
+    n = conditions.primal_view.n
+    for name, cone in conditions.primal.cones.items():
+        if not isinstance(cone, NonNegative) or cone.residual.shape != (n,) or _eliminated(conditions, name):
+            continue
+        inactive, active = _decided(conditions, name, threshold)
+        partner = _bounding_multiplier(conditions, name)
+        if partner is None:
+            at_bound, below = np.zeros(n, dtype=bool), np.ones(n, dtype=bool)
+        else:
+            at_bound, below = _decided(conditions, partner, threshold)
+        # A strict violation of the margin settles it: the slack variable is positive, so the bound is reached.
+        bound = at_bound & ~inactive
+        free = active & below & ~bound
+        zero = inactive & ~bound
+        result[name] = Points(
+            multiplier=name,
+            zero=np.flatnonzero(zero),
+            free=np.flatnonzero(free),
+            bound=np.flatnonzero(bound),
+            undecided=np.flatnonzero(~(zero | free | bound)),
+            margins=-conditions.constraints[name].value,
+        )
+    return result
+
+
+def _decided(conditions: Conditions, name: str, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+    """Where a constraint is certainly inactive, and where it is certainly active."""
+    slack = -conditions.constraints[name].value / (conditions.constraint_scale(name) or 1.0)
+    multiplier = conditions.multipliers[name] / (conditions.multiplier_scale(name) or 1.0)
+    return (slack > threshold) & (slack > multiplier), (multiplier > threshold) & (multiplier > slack)
+
+
+def _eliminated(conditions: Conditions, name: str) -> bool:
+    return conditions.dual is not None and name in conditions.dual.multipliers
+
+
+def _bounding_multiplier(conditions: Conditions, name: str) -> str | None:
+    """The eliminated multiplier that falls as this one rises, such as mu = C - alpha for alpha."""
+    if conditions.dual is None:
+        return None
+    variable = conditions.dual.variables.get(name)
+    for other, expression in conditions.dual.multipliers.items():
+        variables = expression.variables()
+        if len(variables) != 1 or variables[0] is not variable or not expression.is_affine():
+            continue
+        if expression.shape == variable.shape:
+            slope = affine_parts(expression)[0][variable.id].diagonal()
+            if np.all(slope < 0):
+                return other
+    return None

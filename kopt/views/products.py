@@ -1,0 +1,201 @@
+"""Feature space seen through products by K alone, for evaluating programs at given points of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import add
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from kopt.combination import Combination
+from kopt.errors import InputError
+from kopt.gram import Gram
+from kopt.sample import Sample
+from kopt.views.view import View
+
+# A norm counts for at least this fraction of what it would be if the points were orthogonal (see `magnitude`).
+ORTHOGONAL_FRACTION = 1e-3
+
+
+class ProductVector:
+    """A vector in feature space as leaves of the expressions that use it: values, norm, squared norm.
+
+    The leaves are CVXPY variables, so that a declaration builds the same expressions as with coordinates; their
+    numbers are set from representer coefficients when the view is bound to a point.
+    """
+
+    number: Combination
+
+    def __init__(self, view: ProductView, name: str, gram: Gram, rows: Any, outputs: int | None = None) -> None:
+        self.view = view
+        self.name = name
+        self.gram = gram
+        self.rows = rows
+        m = gram.n if rows is None else np.arange(gram.n)[rows].size
+        self.values = cp.Variable(m if outputs is None else (m, outputs), name=f"{name}.values")
+        self.norm_squared = cp.Variable(name=f"{name}.norm_squared")
+        self.norm = cp.Variable(name=f"{name}.norm")
+        view.vectors.append(self)
+
+    @property
+    def leaves(self) -> tuple[cp.Variable, ...]:
+        """The variables that stand for this vector."""
+        return self.values, self.norm_squared, self.norm
+
+    @property
+    def terms(self) -> list[tuple[float, ProductVector]]:
+        """The vector as a sum of multiples of free vectors."""
+        return [(1.0, self)]
+
+    def norm_squared_over(self, t: Any) -> cp.Expression:
+        """<w, w> / t."""
+        return cp.quad_over_lin(self.norm, t)
+
+    def bind(self, values: Mapping[str, Any]) -> None:
+        """Set the leaves to what follows from the values of a point."""
+        self.number = self._number(values)
+        self.values.save_value(self.number.values)
+        self.norm_squared.save_value(self.number.norm_squared)
+        self.norm.save_value(self.number.norm)
+
+    def _number(self, values: Mapping[str, Any]) -> Combination:
+        value = values.get(self.name)
+        if isinstance(value, Combination):
+            return Combination(self.gram, value.coefficients, self.rows, lambda _: value.on_sample)
+        return self.view.numeric(self.gram, _fitting(self.name, value, self.values.shape), self.rows)
+
+    def magnitude(self, leaf: cp.Variable) -> np.ndarray:
+        """Absolute value of a leaf, with a floor for the norms.
+
+        A norm that vanishes by cancellation has no size of its own to compare a residual with; it then counts for
+        a thousandth of (sum_i c_i^2 k_ii)^(1/2), its value if the points were orthogonal.
+        """
+        if leaf is not self.norm and leaf is not self.norm_squared:
+            return np.abs(leaf.value)
+        c = self.number.coefficients.reshape(self.gram.n, -1)
+        floor = ORTHOGONAL_FRACTION * np.sqrt(np.sum(c**2 * self.gram.diagonal[:, None]))
+        return np.asarray(max(self.number.norm, floor) ** (2 if leaf is self.norm_squared else 1))
+
+    def __add__(self, other: ProductVector) -> ProductSum:
+        return ProductSum([*self.terms, *other.terms])
+
+    def __sub__(self, other: ProductVector) -> ProductSum:
+        return ProductSum([*self.terms, *((-factor, vector) for factor, vector in other.terms)])
+
+    def __mul__(self, factor: float) -> ProductSum:
+        return ProductSum([(factor * each, vector) for each, vector in self.terms])
+
+    __rmul__ = __mul__
+
+
+class ProductSum(ProductVector):
+    """A sum of multiples of vectors, with leaves of its own."""
+
+    def __init__(self, terms: list[tuple[float, ProductVector]]) -> None:
+        self._terms = terms
+        first = terms[0][1]
+        name = " ".join(f"{factor:+g} {vector.name}" for factor, vector in terms)
+        outputs = first.values.shape[1] if first.values.ndim > 1 else None
+        super().__init__(first.view, name, first.gram, first.rows, outputs)
+
+    @property
+    def terms(self) -> list[tuple[float, ProductVector]]:
+        """The vector as a sum of multiples of free vectors."""
+        return self._terms
+
+    def _number(self, values: Mapping[str, Any]) -> Combination:
+        parts = [factor * vector.number for factor, vector in self._terms]
+        return reduce(add, parts)
+
+
+class ProductCombination(ProductVector):
+    """sum_i e_i phi(x_i) for an expression e, bound from the value of e."""
+
+    def __init__(self, view: ProductView, name: str, gram: Gram, coefficients: cp.Expression, rows: Any) -> None:
+        super().__init__(view, name, gram, rows, coefficients.shape[1] if coefficients.ndim > 1 else None)
+        self.coefficients = coefficients
+        self._quotients: list[tuple[cp.Variable, Any]] = []
+
+    @property
+    def leaves(self) -> tuple[cp.Variable, ...]:
+        """The variables that stand for this vector, quotients included."""
+        return *super().leaves, *(leaf for leaf, _ in self._quotients)
+
+    def norm_squared_over(self, t: Any) -> cp.Expression:
+        """<w, w> / t, continued by 0 where both vanish."""
+        leaf = cp.Variable(name=f"{self.name}.quotient{len(self._quotients)}")
+        self._quotients.append((leaf, t))
+        return leaf
+
+    def bind(self, values: Mapping[str, Any]) -> None:
+        """Set the leaves from the value of the coefficients."""
+        super().bind(values)
+        for leaf, t in self._quotients:
+            norm_squared = self.number.norm_squared
+            leaf.save_value(0.0 if norm_squared == 0 else norm_squared / float(t.value))
+
+    def _number(self, values: Mapping[str, Any]) -> Combination:
+        return self.view.numeric(self.gram, self.coefficients.value, self.rows)
+
+
+class ProductView(View):
+    """Vectors in feature space are leaves; each vector of coefficients is multiplied by K once.
+
+    products   the products taken so far, shared between the views of one verification
+    """
+
+    def __init__(self, sample: Sample, products: dict[tuple[int, bytes], np.ndarray] | None = None) -> None:
+        super().__init__(sample)
+        self.weights: dict[str, ProductVector] = {}
+        self.vectors: list[ProductVector] = []
+        self._products = {} if products is None else products
+
+    def weight(
+        self, name: str, kernel: str | None = None, rows: Any = None, outputs: int | None = None
+    ) -> ProductVector:
+        """Leaves for the values and norms of a free vector."""
+        self.weights[name] = ProductVector(self, name, self.sample.gram(kernel), rows, outputs)
+        return self.weights[name]
+
+    def _symbolic_combination(self, gram: Gram, coefficients: cp.Expression, rows: Any) -> ProductCombination:
+        return ProductCombination(self, f"combination{len(self.vectors)}", gram, coefficients, rows)
+
+    def _product(self, gram: Gram) -> Callable[[np.ndarray], np.ndarray]:
+        def product(coefficients: np.ndarray) -> np.ndarray:
+            key = (id(gram), np.ascontiguousarray(coefficients).tobytes())
+            if key not in self._products:
+                self._products[key] = gram.product(coefficients)
+            return self._products[key]
+
+        return product
+
+    def bind(self, variables: Mapping[str, cp.Variable], values: Mapping[str, Any]) -> None:
+        """Give every variable of a program its value, and every leaf the number that follows from it.
+
+        What is missing becomes NaN, which no check mistakes for an answer.
+        """
+        leaves = self.leaves
+        for name, variable in variables.items():
+            if variable.id not in leaves:
+                variable.save_value(_fitting(name, values.get(name), variable.shape))
+        for vector in self.vectors:
+            vector.bind(values)
+
+    @property
+    def leaves(self) -> dict[int, ProductVector]:
+        """The vector that each leaf stands for, by the id of the leaf."""
+        return {leaf.id: vector for vector in self.vectors for leaf in vector.leaves}
+
+
+def _fitting(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    if value is None:
+        return np.full(shape, np.nan)
+    array = np.asarray(value, dtype=float)
+    if array.shape != shape and array.size == int(np.prod(shape)) and max(array.ndim, len(shape)) <= 1:
+        array = array.reshape(shape)
+    if array.shape != shape:
+        raise InputError(f"The value of {name} has shape {array.shape}, but {shape} is declared.", "Give that shape.")
+    return array

@@ -1,0 +1,101 @@
+"""What a declaration sees of a sample."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import cvxpy as cp
+import numpy as np
+
+from kopt.combination import Combination
+from kopt.gram import Gram
+from kopt.sample import Sample
+
+
+class FeatureVector(Protocol):
+    """A vector in feature space inside a declaration: it enters through these expressions only."""
+
+    @property
+    def values(self) -> Any:
+        """Its inner products with the points: <w, phi(x_i)>."""
+
+    @property
+    def norm_squared(self) -> Any:
+        """<w, w>, summed over the outputs."""
+
+    @property
+    def norm(self) -> Any:
+        """sqrt(<w, w>)."""
+
+    def norm_squared_over(self, t: Any) -> Any:
+        """<w, w> / t for an expression t > 0."""
+
+
+class View(ABC):
+    """A sample as `primal(s)` and `dual(s)` see it; subclasses say how feature space is represented.
+
+    n, y, costs, X   as in the sample
+    diagonal()       the numbers k(x_i, x_i)
+    weight(name)     a free vector in feature space
+    combination(c)   the vector sum_i c_i phi(x_i)
+    gram()           the matrix K, for programs over matrices
+    """
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample = sample
+        self.n = sample.n
+        self.X = sample.X
+        self.y: Any = sample.y
+        self.uses_costs = False
+
+    @property
+    def costs(self) -> np.ndarray:
+        """Cost per point."""
+        self.uses_costs = True
+        return self.sample.costs
+
+    def diagonal(self, kernel: str | None = None) -> np.ndarray:
+        """The numbers k(x_i, x_i)."""
+        return self.sample.gram(kernel).diagonal
+
+    def gram(self, kernel: str | None = None) -> np.ndarray:
+        """The Gram matrix itself."""
+        return self.sample.gram(kernel).dense
+
+    @abstractmethod
+    def weight(
+        self, name: str, kernel: str | None = None, rows: Any = None, outputs: int | None = None
+    ) -> FeatureVector:
+        """A free vector in the feature space of a kernel.
+
+        rows      the points on which it is evaluated (an index array); all where not given
+        outputs   number of vectors held together, for machines with several outputs; values then is a matrix
+        """
+
+    def combination(self, coefficients: Any, kernel: str | None = None, rows: Any = None) -> Any:
+        """The vector sum_i c_i phi(x_i) for coefficients that are numbers or a CVXPY expression.
+
+        With `rows`, the coefficients belong to these points only.
+        """
+        gram = self.sample.gram(kernel)
+        if isinstance(coefficients, cp.Expression):
+            return self._symbolic_combination(gram, coefficients, rows)
+        return self.numeric(gram, coefficients, rows)
+
+    def numeric(self, gram: Gram, coefficients: Any, rows: Any = None) -> Combination:
+        """A combination whose coefficients are numbers."""
+        values = np.asarray(coefficients, dtype=float)
+        spread = values
+        if rows is not None:
+            spread = np.zeros((self.n, *values.shape[1:]))
+            spread[rows] = values
+        return Combination(gram, spread, rows, self._product(gram))
+
+    @abstractmethod
+    def _symbolic_combination(self, gram: Gram, coefficients: cp.Expression, rows: Any) -> FeatureVector:
+        """A combination whose coefficients are an expression."""
+
+    def _product(self, gram: Gram) -> Callable[[np.ndarray], np.ndarray]:
+        return gram.product
