@@ -48,3 +48,18 @@ def equal(statement: str, left: float, right: float, scale: float | None = None)
 def at_most(statement: str, left: float, right: float, scale: float | None = None) -> Claim:
     """The claim that left <= right."""
     return Claim(statement, float(left), "<=", float(right), scale)
+
+
+def counting_claims(excess: np.ndarray, weights: np.ndarray, budget: float, unit: float) -> list[Claim]:
+    """The nu-property: the weight of the points beyond the margin is at most the budget, with those on it at least.
+
+    excess   by how much each point is beyond the margin (negative: on the good side)
+    unit     the size of the values that the excess is a difference of; a thousandth of a percent of it is rounding
+    """
+    rounding = 1e-5 * unit
+    beyond = float(weights[excess > rounding].sum())
+    at_least = float(weights[excess >= -rounding].sum())
+    return [
+        at_most("weight beyond the margin <= nu l", beyond, budget, scale=max(budget, 1.0)),
+        at_most("nu l <= weight on or beyond the margin", budget, at_least, scale=max(budget, 1.0)),
+    ]

@@ -64,7 +64,7 @@ class Combination:
     @cached_property
     def norm_squared(self) -> float:
         """c' K c."""
-        return float(np.maximum(0.0, np.sum(self.coefficients * self.on_sample)))
+        return self.gram.norm_squared(self.coefficients, self.on_sample)
 
     @property
     def norm(self) -> float:

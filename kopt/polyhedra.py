@@ -70,3 +70,14 @@ def _tighten(lower: np.ndarray, upper: np.ndarray, matrix: sp.csr_array, side: n
     below = (slope < 0) | equal
     np.minimum.at(upper, column[above], bound[above])
     np.maximum.at(lower, column[below], bound[below])
+
+
+def membership(polyhedron: Polyhedron, z: cp.Expression) -> list[cp.Constraint]:
+    """The constraints that z lies in a polyhedron, for CVXPY."""
+    lower, upper = polyhedron.box
+    below, above = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+    rows = [z[below] >= lower[below]] if len(below) else []
+    rows += [z[above] <= upper[above]] if len(above) else []
+    rows += [polyhedron.A @ z == np.asarray(polyhedron.b)] if polyhedron.A is not None else []
+    rows += [polyhedron.G @ z <= np.asarray(polyhedron.h)] if polyhedron.G is not None else []
+    return rows

@@ -275,8 +275,8 @@ def _shift(z: Vector, B: Any, residual: Vector, excused: Vector, box: tuple[Vect
             break
         usable = usable & ~outward if widened else lower < upper
     shifted = z - change
-    # Where the two cancel to rounding the coordinate is 0, or a row such as A z = 0 would never be met relative to z.
-    shifted[np.abs(shifted) <= ROUNDING * np.abs(z)] = 0.0
+    # What a correction by rounding wipes out was rounding; left there, a row A z = 0 would never be met relative to z.
+    shifted[np.abs(shifted) <= 1e-8 * np.abs(z)] = 0.0
     return np.clip(shifted, lower, upper)
 
 

@@ -96,6 +96,14 @@ def test_matrix_is_exactly_symmetric_and_owned_and_has_the_diagonal(kernel):
     np.testing.assert_array_equal(kernel(X), kept)
 
 
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(3), Gaussian(1.0), Linear().normalised()], ids=repr)
+def test_symmetry_is_exact_in_any_memory_layout(kernel):
+    A = rng.normal(size=(300, 40))
+    for P in (A[::2, ::2], A[::-1], np.asfortranarray(A), A[:, :7], A.astype(np.float32)):
+        K = kernel(P)
+        assert np.array_equal(K, K.T)
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_cross_values_agree_with_the_matrix(kernel):
     np.testing.assert_allclose(kernel(X[2:4], X), kernel(X)[2:4], rtol=1e-11, atol=1e-13)
@@ -167,6 +175,12 @@ def test_gaussian_is_accurate_when_the_spread_is_huge_in_units_of_sigma():
     assert (K.diagonal() == 1).all()
 
 
+def test_gaussian_stays_fast_far_from_the_origin(monkeypatch):
+    wanted = Gaussian(1.0)(X)
+    monkeypatch.setattr("kopt.kernels.gaussian.cdist", lambda *_: pytest.fail("slow path"))
+    np.testing.assert_allclose(Gaussian(1.0)(X + 1e6), wanted, rtol=1e-8)
+
+
 @pytest.mark.parametrize("kernel", [Gaussian(0.1), Laplacian(0.1), Polynomial(2).normalised()], ids=repr)
 def test_diagonal_is_exactly_one_and_nothing_exceeds_it(kernel):
     P = np.vstack([X, X, X * (1 + 1e-15)])
@@ -191,7 +205,7 @@ def test_algebra_builds_what_it_says():
     assert a.normalised() == Normalised(a)
     assert isinstance(a.centred(), Centred)
     assert hash(a + b) == hash(Linear() + Gaussian(1))
-    for wrong in (lambda: a + 1.0, lambda: a * "2", lambda: 1.0 + a):
+    for wrong in (lambda: a + 1.0, lambda: a * "2", lambda: 1.0 + a, lambda: np.ones(2) * a):
         with pytest.raises(TypeError):
             wrong()
 

@@ -222,11 +222,13 @@ def test_known_answers():
     np.testing.assert_allclose(project([7.0, -9.0], line).point, [0.5, 0.5], rtol=4e-15)
 
 
-def test_only_the_origin_is_feasible():
-    rng = np.random.default_rng(2)
+@pytest.mark.parametrize("seed", range(20))
+def test_only_the_origin_is_feasible(seed):
+    rng = np.random.default_rng(seed)
     nothing_else = Polyhedron(np.full(3, -INF), np.full(3, INF), A=rng.standard_normal((3, 3)), b=np.zeros(3))
     found = project(rng.standard_normal(3), nothing_else)
     assert np.abs(found.point).max() <= 1e-15
+    assert nothing_else.contains(found.point)
 
 
 def test_an_inactive_inequality_changes_nothing():

@@ -1,9 +1,12 @@
 """The soft margin machine with a linear penalty."""
 
+from collections.abc import Iterator
+
 import cvxpy as cp
 import numpy as np
 
-from kopt import Formulation, Point, Program, Reference, Task, View, equal, minimise_hinges, positive
+from formulations.classification.margins import best_offset
+from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
 
 
 class SoftMargin(Formulation):
@@ -18,6 +21,12 @@ class SoftMargin(Formulation):
                    alpha_i >= 0
 
     With costs c_i per point, C becomes C c_i.
+
+    >>> import kopt
+    >>> sample = kopt.Sample([[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1])
+    >>> solution = kopt.solve(SoftMargin(C=10.0), sample)
+    >>> round(float(solution.primal.b), 6), solution.certificate.holds(1e-6)
+    (-3.0, True)
     """
 
     reference = Reference("6.867 lectures 7-8", "(9), (10)")
@@ -26,7 +35,7 @@ class SoftMargin(Formulation):
     C: float = positive(default=1.0)
 
     def primal(self, s: View) -> Program:
-        """Minimise the norm and the slacks."""
+        """The norm and the slacks are minimised."""
         w, b, xi = s.weight("w"), cp.Variable(name="b"), cp.Variable(s.n, name="xi")
         return Program(
             cp.Minimize(0.5 * w.norm_squared + self.C * s.costs @ xi),
@@ -37,11 +46,11 @@ class SoftMargin(Formulation):
         )
 
     def dual(self, s: View) -> Program:
-        """Maximise over the multipliers of the margins."""
+        """A quadratic program over a box with one row."""
         alpha = cp.Variable(s.n, name="alpha")
-        u = s.combination(cp.multiply(s.y, alpha))
+        w = s.combination(cp.multiply(s.y, alpha))
         return Program(
-            cp.Maximize(cp.sum(alpha) - 0.5 * u.norm_squared),
+            cp.Maximize(cp.sum(alpha) - 0.5 * w.norm_squared),
             {
                 "b": s.y @ alpha == 0,
                 "xi": alpha <= self.C * s.costs,
@@ -51,17 +60,12 @@ class SoftMargin(Formulation):
         )
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
-        """w = sum_i y_i alpha_i phi(x_i), b minimises the sum of the slacks."""
+        """w = sum_i y_i alpha_i phi(x_i), and b minimises the sum of the slacks."""
         w = s.combination(s.y * dual.alpha)
-        plus, minus = s.y > 0, s.y < 0
-        b = minimise_hinges(
-            0.0,
-            rising=(s.costs[minus], -1 - w.values[minus]),
-            falling=(s.costs[plus], 1 - w.values[plus]),
-        ).chosen
+        b = best_offset(s.y, w.values, s.costs)
         return {"w": w, "b": b, "xi": np.maximum(0.0, 1 - s.y * (w.values + b))}
 
-    def claims(self, s: View, primal: Point, dual: Point) -> list:
-        """The margin is 1 / ||w||, and the multipliers add up to what the primal spends."""
+    def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
+        """What the multipliers add up to; 6.867 (7) for C beyond bounds."""
         spent = primal.w.norm_squared + self.C * s.costs @ primal.xi
-        return [equal("sum alpha = ||w||^2 + C sum xi", np.sum(dual.alpha), spent)]
+        yield equal("sum alpha = ||w||^2 + C sum xi", np.sum(dual.alpha), spent)

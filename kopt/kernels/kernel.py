@@ -25,7 +25,7 @@ class Kernel(ABC):
     [[0.5, 0.303], [0.303, 2.0]]
     """
 
-    # numpy scalars on the left must leave the multiplication to `__rmul__`.
+    # An array times a kernel must be an error, not an array of kernels.
     __array_ufunc__ = None
     precedence: ClassVar[int] = 3
 

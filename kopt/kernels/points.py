@@ -51,7 +51,8 @@ def vectors(X: Points) -> Matrix:
             "Use X.reshape(len(X), -1) to make each point one row.",
         )
     _refuse_missing(points)
-    return points
+    # X X' is computed exactly symmetric only for rows without gaps.
+    return np.ascontiguousarray(points)
 
 
 def _numeric(X: Points) -> Matrix:

@@ -10,7 +10,7 @@ import numpy as np
 from kopt.errors import Infeasible
 from kopt.formulation import Formulation, Pair
 from kopt.point import Point
-from kopt.polyhedra import feasible_polyhedron, split
+from kopt.polyhedra import feasible_polyhedron, membership, split
 from kopt.projection import Polyhedron, project
 from kopt.sample import Sample
 from kopt.verify.conditions import Conditions
@@ -40,7 +40,7 @@ def prove_infeasible(formulation: Formulation, sample: Sample) -> None:
         return
     d = cp.hstack([cp.vec(variable, order="F") for variable in variables.values()])
     curved = slope @ d - (dual.objective.expr - start)
-    problem = cp.Problem(cp.Minimize(curved), [*_rows(cone, d), slope @ d == 1])
+    problem = cp.Problem(cp.Minimize(curved), [*membership(cone, d), slope @ d == 1])
     if not problem.is_dcp():
         return
     with warnings.catch_warnings():
@@ -81,16 +81,6 @@ def _recession(polyhedron: Polyhedron) -> Polyhedron:
     lower, upper = (np.where(np.isfinite(bound), 0.0, bound) for bound in polyhedron.box)
     b, h = np.zeros(np.size(polyhedron.b)), np.zeros(np.size(polyhedron.h))
     return Polyhedron(lower, upper, polyhedron.A, b, polyhedron.G, h)
-
-
-def _rows(cone: Polyhedron, d: cp.Expression) -> list[cp.Constraint]:
-    lower, upper = cone.box
-    below, above = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
-    rows = [d[below] >= 0] if len(below) else []
-    rows += [d[above] <= 0] if len(above) else []
-    rows += [cone.A @ d == 0] if cone.A is not None else []
-    rows += [cone.G @ d <= 0] if cone.G is not None else []
-    return rows
 
 
 def _slope_at_zero(expression: cp.Expression, variables: list[cp.Variable]) -> tuple[np.ndarray | None, float]:

@@ -248,7 +248,7 @@ class Conditions:
         bound = float(np.sum(np.abs(q).reshape(len(diagonal), -1) * diagonal[:, None]))
         if bound <= NEGLIGIBLE * pull:
             return Residual.of(bound, pull)
-        norm = float(np.sqrt(np.maximum(0.0, np.sum(q * weight.gram.product(q)))))
+        norm = float(np.sqrt(weight.gram.norm_squared(q)))
         return Residual.of(max(0.0, norm - slack) if np.isfinite(norm) else np.nan, pull + norm)
 
     def _vector_gradient(self, vector: ProductVector) -> tuple[np.ndarray, float, float]:

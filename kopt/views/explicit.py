@@ -23,7 +23,10 @@ class ExplicitVector:
     @property
     def values(self) -> cp.Expression:
         """Phi z."""
-        return self.gram.factor[self.rows] @ self.coordinates
+        Phi = self.gram.factor[self.rows]
+        if Phi.shape[1] == 0:  # K = 0: one coordinate that is seen nowhere
+            Phi = np.zeros((len(Phi), 1))
+        return Phi @ self.coordinates
 
     @property
     def norm_squared(self) -> cp.Expression:
@@ -62,7 +65,8 @@ class ExplicitCombination(ExplicitVector):
     @property
     def coordinates(self) -> cp.Expression:  # type: ignore[override]
         """Phi' e."""
-        return self.gram.factor[self.rows].T @ self.coefficients
+        Phi = self.gram.factor[self.rows]
+        return (Phi if Phi.shape[1] else np.zeros((len(Phi), 1))).T @ self.coefficients
 
     @property
     def values(self) -> cp.Expression:
@@ -77,17 +81,10 @@ class ExplicitCombination(ExplicitVector):
 
     @property
     def norm_squared(self) -> cp.Expression:
-        """e' K e, as a quadratic form in the variable itself where e is a multiple of it, entry by entry.
-
-        A bare quad_form(alpha, G) canonicalises to the n x n problem; other spellings add variables to it.
-        """
+        """e' K e; K has been diagnosed, so CVXPY need not."""
         if self.coefficients.ndim > 1:
             return cp.sum_squares(self.coordinates)
-        scaled = as_scaled_variable(self.coefficients)
-        if scaled is None:
-            return cp.quad_form(self.coefficients, cp.psd_wrap(self._matrix))
-        variable, scale = scaled
-        return cp.quad_form(variable, cp.psd_wrap(scale[:, None] * self._matrix * scale))
+        return cp.quad_form(self.coefficients, cp.psd_wrap(self._matrix))
 
 
 class ExplicitView(View):
@@ -102,26 +99,13 @@ class ExplicitView(View):
     ) -> ExplicitVector:
         """A variable with one coordinate per column of the factor."""
         gram = self.sample.gram(kernel)
-        rank = gram.factor.shape[1]
+        rank = max(1, gram.factor.shape[1])
         variable = cp.Variable(rank if outputs is None else (rank, outputs), name=name)
         self.weights[name] = ExplicitVector(gram, variable, rows)
         return self.weights[name]
 
     def _symbolic_combination(self, gram: Gram, coefficients: cp.Expression, rows: Any) -> ExplicitVector:
         return ExplicitCombination(gram, coefficients, rows)
-
-
-def as_scaled_variable(expression: cp.Expression) -> tuple[cp.Variable, np.ndarray] | None:
-    """(variable, scale) if the expression is `scale * variable` entry by entry, else None."""
-    variables = expression.variables()
-    if len(variables) != 1 or variables[0].shape != expression.shape or not expression.is_affine():
-        return None
-    jacobian, offset = affine_parts(expression)
-    matrix = jacobian[variables[0].id]
-    diagonal = matrix.diagonal()
-    if np.any(offset) or (matrix - sp.diags_array(diagonal)).count_nonzero():
-        return None
-    return variables[0], diagonal
 
 
 def affine_parts(expression: cp.Expression) -> tuple[dict[int, sp.csr_array], np.ndarray]:

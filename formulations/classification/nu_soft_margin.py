@@ -1,0 +1,91 @@
+"""The nu-machine in the form with a squared norm."""
+
+from collections.abc import Iterator
+
+import cvxpy as cp
+import numpy as np
+
+from formulations.classification.margins import best_margin_and_offset, best_offset, class_sums
+from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, equal, fraction
+from kopt.claim import counting_claims
+
+
+class NuSoftMargin(Formulation):
+    r"""Soft margin in which nu bounds the fraction of margin errors.
+
+    Primal   min   1/2 <w, w> - nu rho + 1/l sum_i xi_i
+             s.t.  y_i (<w, phi(x_i)> + b) >= rho - xi_i                        : alpha_i
+                   xi_i >= 0                                                    : mu_i
+                   rho >= 0                                                     : delta
+    Dual     max   -1/2 sum_ij y_i y_j alpha_i alpha_j k(x_i, x_j)
+             s.t.  sum_i y_i alpha_i = 0                                        : b
+                   sum_i alpha_i >= nu                                          : rho
+                   alpha_i <= 1/l                                               : xi_i
+                   alpha_i >= 0
+
+    nu can be at most twice the fraction of the smaller class. The geometric margin is rho / ||w||. With costs c_i
+    per point, 1/l becomes c_i/l.
+
+    >>> import kopt
+    >>> sample = kopt.Sample([[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1])
+    >>> kopt.solve(NuSoftMargin(nu=0.5), sample).predict([[0.5], [3.5]]).tolist()
+    [-1, 1]
+    """
+
+    reference = Reference("6.867 lectures 7-8", "(11)")
+    task = Task.CLASSIFICATION
+
+    nu: float = fraction(default=0.5)
+
+    def requires(self, s: Sample) -> None:
+        """The multipliers of each class must be able to add up to nu/2."""
+        largest = 2 * min(class_sums(s.y, s.costs)) / s.n
+        if self.nu > largest * (1 + 1e-12):
+            raise InputError(
+                f"nu is {self.nu:g}, but with these classes it can be at most {largest:.6g}.",
+                f"Choose nu <= {largest:.6g}.",
+            )
+
+    def primal(self, s: View) -> Program:
+        """The margin rho is a variable."""
+        w, b = s.weight("w"), cp.Variable(name="b")
+        rho, xi = cp.Variable(name="rho"), cp.Variable(s.n, name="xi")
+        return Program(
+            cp.Minimize(0.5 * w.norm_squared - self.nu * rho + s.costs @ xi / s.n),
+            {
+                "alpha": cp.multiply(s.y, w.values + b) >= rho - xi,
+                "mu": xi >= 0,
+                "delta": rho >= 0,
+            },
+        )
+
+    def dual(self, s: View) -> Program:
+        """A homogeneous quadratic program over a box with two rows."""
+        alpha = cp.Variable(s.n, name="alpha")
+        w = s.combination(cp.multiply(s.y, alpha))
+        return Program(
+            cp.Maximize(-0.5 * w.norm_squared),
+            {
+                "b": s.y @ alpha == 0,
+                "rho": cp.sum(alpha) >= self.nu,
+                "xi": alpha <= s.costs / s.n,
+            },
+            domain=[alpha >= 0],
+            multipliers={"mu": s.costs / s.n - alpha, "delta": cp.sum(alpha) - self.nu},
+        )
+
+    def recover(self, s: View, dual: Point) -> dict[str, object]:
+        """w = sum_i y_i alpha_i phi(x_i); rho and b are order statistics of its values."""
+        w = s.combination(s.y * dual.alpha)
+        rho, b = best_margin_and_offset(s.y, w.values, s.costs / s.n, gain=self.nu)
+        if rho < 0:
+            rho, b = 0.0, best_offset(s.y, w.values, s.costs, margin=0.0)
+        return {"w": w, "b": b, "rho": rho, "xi": np.maximum(0.0, rho - s.y * (w.values + b))}
+
+    def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
+        """The nu-property, where the margin is positive."""
+        decision = primal.w.values + primal.b
+        unit = float(np.max(np.abs(decision)))
+        if primal.rho > 1e-5 * unit:
+            yield from counting_claims(primal.rho - s.y * decision, s.costs, self.nu * s.n, unit)
+            yield equal("sum alpha = nu", np.sum(dual.alpha), self.nu)

@@ -1,0 +1,75 @@
+"""The maximal margin machine with a weight vector of unit length."""
+
+from collections.abc import Iterator
+
+import cvxpy as cp
+import numpy as np
+
+from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal
+
+
+class UnitHardMargin(Formulation):
+    r"""Maximal margin hyperplane: the margin gamma is maximised over weight vectors of length 1.
+
+    Primal   max   gamma
+             s.t.  y_i (<w, phi(x_i)> + b) >= gamma                             : alpha_i
+                   <w, w> <= 1                                                  : lambda
+    Dual     min   ( sum_ij y_i y_j alpha_i alpha_j k(x_i, x_j) )^(1/2)
+             s.t.  sum_i y_i alpha_i = 0                                        : b
+                   sum_i alpha_i = 1                                            : gamma
+                   alpha_i >= 0
+             with  lambda = 1/2 ( sum_ij y_i y_j alpha_i alpha_j k(x_i, x_j) )^(1/2)
+
+    The text asks for <w, w> = 1, which is not convex; its dual is that of <w, w> <= 1. If lambda > 0 the two agree.
+    For classes that are not separable lambda = 0 and the optimum here is 0, reached by w = 0.
+
+    >>> import kopt
+    >>> sample = kopt.Sample([[0.0], [3.0]], [-1, 1])
+    >>> round(float(kopt.solve(UnitHardMargin(), sample).primal.gamma), 6)
+    1.5
+    """
+
+    reference = Reference("Shawe-Taylor and Cristianini", "Computation 7.19, Algorithm 7.21")
+    task = Task.CLASSIFICATION
+
+    def primal(self, s: View) -> Program:
+        """The largest margin of a vector of length at most 1."""
+        w, b, gamma = s.weight("w"), cp.Variable(name="b"), cp.Variable(name="gamma")
+        return Program(
+            cp.Maximize(gamma),
+            {
+                "alpha": cp.multiply(s.y, w.values + b) >= gamma,
+                "lambda": w.norm_squared <= 1,
+            },
+        )
+
+    def dual(self, s: View) -> Program:
+        """Half the distance between the convex hulls of the two classes."""
+        alpha = cp.Variable(s.n, name="alpha")
+        u = s.combination(cp.multiply(s.y, alpha))
+        return Program(
+            cp.Minimize(u.norm),
+            {
+                "b": s.y @ alpha == 0,
+                "gamma": cp.sum(alpha) == 1,
+            },
+            domain=[alpha >= 0],
+            multipliers={"lambda": 0.5 * u.norm},
+        )
+
+    def recover(self, s: View, dual: Point) -> dict[str, object]:
+        """w is the direction of sum_i y_i alpha_i phi(x_i), b halfway between the classes."""
+        u = s.combination(s.y * dual.alpha)
+        w = u / u.norm if u.norm > 0 else u
+        nearest_plus, nearest_minus = w.values[s.y > 0].min(), w.values[s.y < 0].max()
+        if nearest_plus < nearest_minus:  # this direction does not separate: w = 0 has the larger margin 0
+            return {"w": 0.0 * w, "b": 0.0, "gamma": 0.0}
+        return {"w": w, "b": -(nearest_plus + nearest_minus) / 2, "gamma": (nearest_plus - nearest_minus) / 2}
+
+    def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
+        """The two classes balance, and the relaxation is tight where the classes are separable."""
+        yield equal("sum of alpha over the positive class = 1/2", np.sum(dual.alpha[s.y > 0]), 0.5)
+        distance = s.combination(2 * s.y * dual.alpha).norm
+        radius = float(np.sqrt(np.max(s.diagonal())))
+        yield equal("gamma = half the distance of the convex hulls", primal.gamma, distance / 2, scale=radius)
+        yield equal("||w||^2 = 1 (the relaxation is tight)", primal.w.norm_squared, 1.0)

@@ -1,0 +1,76 @@
+"""The soft margin machine with a quadratic penalty and a weight vector of unit length."""
+
+from collections.abc import Iterator
+
+import cvxpy as cp
+import numpy as np
+
+from formulations.classification.margins import best_margin_and_offset
+from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
+
+
+class UnitTwoNormSoftMargin(Formulation):
+    r"""Soft margin with the slacks penalised by their squares and a weight vector of length 1.
+
+    Primal   min   -gamma + C sum_i xi_i^2
+             s.t.  y_i (<w, phi(x_i)> + b) >= gamma - xi_i                      : alpha_i
+                   <w, w> <= 1                                                  : lambda
+    Dual     max   -1/(4C) sum_i alpha_i^2 - ( sum_ij y_i y_j alpha_i alpha_j k(x_i, x_j) )^(1/2)
+             s.t.  sum_i y_i alpha_i = 0                                        : b
+                   sum_i alpha_i = 1                                            : gamma
+                   alpha_i >= 0
+
+    The text's <w, w> = 1 is relaxed to <w, w> <= 1; the two agree where lambda > 0, and for classes that are not
+    separable lambda = 0 if C is too large. With costs c_i per point, C becomes C c_i.
+
+    >>> import kopt
+    >>> sample = kopt.Sample([[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1])
+    >>> kopt.solve(UnitTwoNormSoftMargin(C=2.0), sample).certificate.holds(1e-6)
+    True
+    """
+
+    reference = Reference("Shawe-Taylor and Cristianini", "Computation 7.36")
+    task = Task.CLASSIFICATION
+
+    C: float = positive(default=1.0)
+
+    def primal(self, s: View) -> Program:
+        """Margin against squared slacks, for a vector of length at most 1."""
+        w, b = s.weight("w"), cp.Variable(name="b")
+        gamma, xi = cp.Variable(name="gamma"), cp.Variable(s.n, name="xi")
+        return Program(
+            cp.Minimize(-gamma + self.C * cp.sum(cp.multiply(s.costs, cp.square(xi)))),
+            {
+                "alpha": cp.multiply(s.y, w.values + b) >= gamma - xi,
+                "lambda": w.norm_squared <= 1,
+            },
+        )
+
+    def dual(self, s: View) -> Program:
+        """A norm and a sum of squares over the simplex with one row."""
+        alpha = cp.Variable(s.n, name="alpha")
+        u = s.combination(cp.multiply(s.y, alpha))
+        squares = cp.sum(cp.multiply(1 / s.costs, cp.square(alpha)))
+        return Program(
+            cp.Maximize(-squares / (4 * self.C) - u.norm),
+            {
+                "b": s.y @ alpha == 0,
+                "gamma": cp.sum(alpha) == 1,
+            },
+            domain=[alpha >= 0],
+            multipliers={"lambda": 0.5 * u.norm},
+        )
+
+    def recover(self, s: View, dual: Point) -> dict[str, object]:
+        """w is the direction of sum_i y_i alpha_i phi(x_i); gamma and b balance the slacks of the two classes."""
+        u = s.combination(s.y * dual.alpha)
+        w = u / u.norm if u.norm > 0 else u
+        gamma, b = best_margin_and_offset(s.y, w.values, self.C * s.costs, power=2)
+        return {"w": w, "b": b, "gamma": gamma, "xi": np.maximum(0.0, gamma - s.y * (w.values + b))}
+
+    def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
+        """The margin from the multipliers, and the relaxation."""
+        u = s.combination(s.y * dual.alpha)
+        squares = np.sum(dual.alpha**2 / s.costs)
+        yield equal("gamma = sqrt(alpha' G alpha) + 1/(2C) sum alpha^2", primal.gamma, u.norm + squares / (2 * self.C))
+        yield equal("||w||^2 = 1 (the relaxation is tight)", primal.w.norm_squared, 1.0)

@@ -1,0 +1,98 @@
+"""Support vector regression with the linear epsilon-insensitive loss."""
+
+from collections.abc import Iterator
+
+import cvxpy as cp
+import numpy as np
+
+from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, minimise_hinges, nonnegative, positive
+
+
+class EpsilonInsensitive(Formulation):
+    r"""Regression in which deviations up to epsilon cost nothing and larger ones cost linearly.
+
+    Primal   min   1/2 <w, w> + C sum_i (xi_i + xi_hat_i)
+             s.t.  <w, phi(x_i)> + b - y_i <= epsilon + xi_i                    : alpha_i
+                   y_i - <w, phi(x_i)> - b <= epsilon + xi_hat_i                : alpha_hat_i
+                   xi_i >= 0                                                    : mu_i
+                   xi_hat_i >= 0                                                : mu_hat_i
+    Dual     max   sum_i y_i (alpha_hat_i - alpha_i) - epsilon sum_i (alpha_hat_i + alpha_i)
+                   - 1/2 sum_ij (alpha_hat_i - alpha_i) (alpha_hat_j - alpha_j) k(x_i, x_j)
+             s.t.  sum_i (alpha_hat_i - alpha_i) = 0                            : b
+                   alpha_i <= C                                                 : xi_i
+                   alpha_hat_i <= C                                             : xi_hat_i
+                   alpha_i, alpha_hat_i >= 0
+
+    With costs c_i per point, C becomes C c_i.
+
+    >>> import kopt
+    >>> solution = kopt.solve(EpsilonInsensitive(C=10.0, epsilon=0.5), kopt.Sample([[0.0], [2.0]], [0.0, 2.0]))
+    >>> round(float(solution.primal.w.norm), 6)
+    0.5
+    """
+
+    reference = Reference("Shawe-Taylor and Cristianini", "Computation 7.46, Algorithm 7.47")
+    task = Task.REGRESSION
+
+    C: float = positive(default=1.0)
+    epsilon: float = nonnegative(default=0.1)
+
+    def primal(self, s: View) -> Program:
+        """A tube of half-width epsilon, with slacks on either side."""
+        w, b = s.weight("w"), cp.Variable(name="b")
+        xi, xi_hat = cp.Variable(s.n, name="xi"), cp.Variable(s.n, name="xi_hat")
+        return Program(
+            cp.Minimize(0.5 * w.norm_squared + self.C * s.costs @ (xi + xi_hat)),
+            {
+                "alpha": w.values + b - s.y <= self.epsilon + xi,
+                "alpha_hat": s.y - w.values - b <= self.epsilon + xi_hat,
+                "mu": xi >= 0,
+                "mu_hat": xi_hat >= 0,
+            },
+        )
+
+    def dual(self, s: View) -> Program:
+        """A quadratic program in the difference of the two multipliers."""
+        alpha, alpha_hat = cp.Variable(s.n, name="alpha"), cp.Variable(s.n, name="alpha_hat")
+        w = s.combination(alpha_hat - alpha)
+        C = self.C * s.costs
+        return Program(
+            cp.Maximize(
+                s.y @ (alpha_hat - alpha) - self.epsilon * cp.sum(alpha_hat + alpha) - 0.5 * w.norm_squared
+            ),
+            {
+                "b": cp.sum(alpha_hat - alpha) == 0,
+                "xi": alpha <= C,
+                "xi_hat": alpha_hat <= C,
+            },
+            domain=[alpha >= 0, alpha_hat >= 0],
+            multipliers={"mu": C - alpha, "mu_hat": C - alpha_hat},
+        )
+
+    def recover(self, s: View, dual: Point) -> dict[str, object]:
+        """w = sum_i (alpha_hat_i - alpha_i) phi(x_i), and b is a median of the ends of the tube."""
+        w = s.combination(dual.alpha_hat - dual.alpha)
+        errors = s.y - w.values
+        b = minimise_hinges(
+            0.0,
+            rising=(s.costs, errors + self.epsilon),
+            falling=(s.costs, errors - self.epsilon),
+        ).chosen
+        excess = errors - b
+        return {
+            "w": w,
+            "b": b,
+            "xi": np.maximum(0.0, -excess - self.epsilon),
+            "xi_hat": np.maximum(0.0, excess - self.epsilon),
+        }
+
+    def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
+        """Remark 7.48: what the multipliers pay for."""
+        beta = dual.alpha_hat - dual.alpha
+        spent = primal.w.norm_squared + self.C * s.costs @ (primal.xi + primal.xi_hat)
+        earned = s.y @ beta - self.epsilon * np.sum(dual.alpha_hat + dual.alpha)
+        size = float(np.abs(s.y) @ np.abs(beta))
+        yield equal("y' beta - epsilon |beta| = ||w||^2 + C sum (xi + xi_hat)", earned, spent, scale=size)
+        outside = np.abs(s.y - primal.w.values - primal.b) > self.epsilon + 1e-5 * np.max(np.abs(s.y))
+        at_bound = np.abs(beta[outside]) / (self.C * s.costs[outside])
+        yield equal("|beta| = C outside the tube", np.min(at_bound, initial=1.0), 1.0)
