@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+Number = float | np.floating[Any]
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,12 @@ class Claim:
         return bool(self.deviation <= tolerance)
 
 
-def equal(statement: str, left: float, right: float, scale: float | None = None) -> Claim:
+def equal(statement: str, left: Number, right: Number, scale: float | None = None) -> Claim:
     """The claim that left = right."""
     return Claim(statement, float(left), "=", float(right), scale)
 
 
-def at_most(statement: str, left: float, right: float, scale: float | None = None) -> Claim:
+def at_most(statement: str, left: Number, right: Number, scale: float | None = None) -> Claim:
     """The claim that left <= right."""
     return Claim(statement, float(left), "<=", float(right), scale)
 

@@ -42,7 +42,7 @@ class Sample:
         self.n = len(self.X)
         if self.n == 0:
             raise InputError("The sample is empty.", "Give at least one point.")
-        self.y = None if y is None else _vector("y", y, self.n)
+        self.y: Any = None if y is None else _vector("y", y, self.n)
         self.costs = np.ones(self.n) if costs is None else _checked_costs(_vector("costs", costs, self.n))
         self.grams = {name: Gram(each.fit(self.X), self.X) for name, each in kernels.items()}
 

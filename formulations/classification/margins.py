@@ -1,5 +1,7 @@
 """Order-statistic rules that the soft margin machines share."""
 
+from typing import Literal
+
 import numpy as np
 
 from kopt import minimise_hinges
@@ -10,7 +12,9 @@ def class_sums(y: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     return float(weights[y > 0].sum()), float(weights[y < 0].sum())
 
 
-def best_offset(y: np.ndarray, scores: np.ndarray, weights: np.ndarray, margin: float = 1.0, power: int = 1) -> float:
+def best_offset(
+    y: np.ndarray, scores: np.ndarray, weights: np.ndarray, margin: float = 1.0, power: Literal[1, 2] = 1
+) -> float:
     """The b that minimises sum_i c_i (margin - y_i (s_i + b))_+^power."""
     plus, minus = y > 0, y < 0
     return minimise_hinges(
@@ -22,7 +26,7 @@ def best_offset(y: np.ndarray, scores: np.ndarray, weights: np.ndarray, margin: 
 
 
 def best_margin_and_offset(
-    y: np.ndarray, scores: np.ndarray, weights: np.ndarray, gain: float = 1.0, power: int = 1
+    y: np.ndarray, scores: np.ndarray, weights: np.ndarray, gain: float = 1.0, power: Literal[1, 2] = 1
 ) -> tuple[float, float]:
     """The (gamma, b) that minimise -gain gamma + sum_i c_i (gamma - y_i (s_i + b))_+^power.
 

@@ -39,7 +39,7 @@ class UnitSoftMargin(Formulation):
     def requires(self, s: Sample) -> None:
         """The multipliers of each class must be able to add up to 1/2."""
         smallest = 0.5 / min(class_sums(s.y, s.costs))
-        if self.C < smallest * (1 - 1e-12):
+        if smallest * (1 - 1e-12) > self.C:
             raise InputError(
                 f"C is {self.C:g}, but with these classes the problem is unbounded below C = {smallest:.6g}.",
                 f"Choose C >= {smallest:.6g}.",

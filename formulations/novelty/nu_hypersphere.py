@@ -7,8 +7,20 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.novelty.spheres import squared_distances
-from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, equal, fraction
-from kopt import minimise_hinges
+from kopt import (
+    Claim,
+    Formulation,
+    InputError,
+    Point,
+    Program,
+    Reference,
+    Sample,
+    Task,
+    View,
+    equal,
+    fraction,
+    minimise_hinges,
+)
 from kopt.claim import counting_claims
 
 

@@ -5,7 +5,19 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, minimise_hinges, nonnegative, positive
+from kopt import (
+    Claim,
+    Formulation,
+    Point,
+    Program,
+    Reference,
+    Task,
+    View,
+    equal,
+    minimise_hinges,
+    nonnegative,
+    positive,
+)
 
 
 class EpsilonInsensitive(Formulation):
@@ -57,9 +69,7 @@ class EpsilonInsensitive(Formulation):
         w = s.combination(alpha_hat - alpha)
         C = self.C * s.costs
         return Program(
-            cp.Maximize(
-                s.y @ (alpha_hat - alpha) - self.epsilon * cp.sum(alpha_hat + alpha) - 0.5 * w.norm_squared
-            ),
+            cp.Maximize(s.y @ (alpha_hat - alpha) - self.epsilon * cp.sum(alpha_hat + alpha) - 0.5 * w.norm_squared),
             {
                 "b": cp.sum(alpha_hat - alpha) == 0,
                 "xi": alpha <= C,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from kopt.claim import Claim
     from kopt.verify.bounds import Bounds
@@ -41,7 +43,7 @@ def certificate_tree(certificate: Certificate, tolerance: float) -> str:
 def certificate_branches(certificate: Certificate, tolerance: float) -> list[Branch]:
     """The branches of a certificate."""
     record = certificate.as_given
-    branches = [
+    branches: list[Branch] = [
         (_bounds(certificate.bounds), [(note, []) for note in certificate.bounds.notes]),
         (
             f"as given: primal {record.primal_value:.10g}, dual {record.dual_value:.10g}",
@@ -68,6 +70,8 @@ def _verdict(certificate: Certificate, tolerance: float) -> str:
 
 
 def _bounds(bounds: Bounds) -> str:
+    if not np.isfinite(bounds.lower) and not np.isfinite(bounds.upper):
+        return "optimum not enclosed"
     moved = f"dual variables moved by {bounds.relative_moved:.1e} relative"
     gap = f"relative gap {bounds.relative_gap:.1e}"
     return f"optimum in [{bounds.lower:.10g}, {bounds.upper:.10g}], {gap}, {moved}"
@@ -79,7 +83,9 @@ def _blocks(record: Record, tolerance: float) -> list[Branch]:
         bad = {name: r for name, r in residuals.items() if not r.relative <= tolerance}
         worst = max((r.relative for r in residuals.values()), default=0.0)
         mark = "x" if bad else "ok"
-        details = [(f"{name}: relative {r.relative:.1e}, absolute {r.absolute:.1e}", []) for name, r in bad.items()]
+        details: list[Branch] = [
+            (f"{name}: relative {r.relative:.1e}, absolute {r.absolute:.1e}", []) for name, r in bad.items()
+        ]
         absolute = max((r.absolute for r in residuals.values()), default=0.0)
         branches.append((f"{mark:<2} {block}: relative {worst:.1e}, absolute {absolute:.1e}", details))
     return branches

@@ -27,9 +27,7 @@ class CertificateWarning(UserWarning):
     """An answer was returned whose certificate does not hold."""
 
 
-def solve(
-    formulation: Formulation, sample: Sample, side: str | None = None, method: str = "auto"
-) -> Solution:
+def solve(formulation: Formulation, sample: Sample, side: str | None = None, method: str = "auto") -> Solution:
     """The solution of a formulation on a sample, with its certificate.
 
     side     "dual" (the default where a dual is declared) or "primal"
@@ -101,9 +99,7 @@ def _named(method: str, formulation: Formulation, sample: Sample, side: str) -> 
             raise InputError(f"{dense.name} cannot solve {formulation!r}: {reason}.", 'Choose method="CLARABEL".')
         return dense
     if method.upper() not in cp.installed_solvers():
-        raise InputError(
-            f"There is no method {method!r}.", f"Installed are: {', '.join(cp.installed_solvers())}."
-        )
+        raise InputError(f"There is no method {method!r}.", f"Installed are: {', '.join(cp.installed_solvers())}.")
     return ThroughCvxpy(method.upper())
 
 
@@ -120,7 +116,13 @@ def _judged(formulation: Formulation, sample: Sample, answer: RawAnswer) -> Cert
 
 
 def _doubt(certificate: Certificate, method: str) -> str:
-    block, name, residual = certificate.as_given.failures(TOLERANCE)[0]
+    failures = certificate.as_given.failures(TOLERANCE)
+    if not failures:
+        return (
+            f"The lower bound exceeds the upper one by {-certificate.bounds.relative_gap:.1e} relative. The dual or "
+            "the recovery of this formulation is wrong."
+        )
+    block, name, residual = failures[0]
     return (
         f"The answer of {method} is the best found, but its certificate does not hold: {block}, {name} is "
         f"{residual.relative:.1e} relative. Look at solution.certificate.bounds for what is known about the optimum."

@@ -20,9 +20,14 @@ from kopt.views.explicit import ExplicitVector
 
 # Tight, because the certificate judges the answer and not the status.
 OPTIONS: dict[str, dict[str, Any]] = {
-    "CLARABEL": {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11, "max_iter": 400,
-                 # shorter steps reach a hundred times smaller residuals on second-order cones
-                 "max_step_fraction": 0.8},
+    "CLARABEL": {
+        "tol_gap_abs": 1e-11,
+        "tol_gap_rel": 1e-11,
+        "tol_feas": 1e-11,
+        "max_iter": 400,
+        # shorter steps reach a hundred times smaller residuals on second-order cones
+        "max_step_fraction": 0.8,
+    },
     "OSQP": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 20_000, "polishing": True},
     "SCS": {"eps_abs": 1e-8, "eps_rel": 1e-8, "max_iters": 20_000},
     "ECOS": {"abstol": 1e-10, "reltol": 1e-10, "feastol": 1e-10, "max_iters": 200},

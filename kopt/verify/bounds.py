@@ -14,7 +14,6 @@ from kopt.polyhedra import feasible_polyhedron, split
 from kopt.projection import project
 from kopt.sample import Sample
 from kopt.verify.conditions import Conditions
-from kopt.verify.record import Record
 from kopt.verify.recovery import recovered
 
 # A repaired point is feasible up to this, relative to the terms of each constraint.
@@ -45,7 +44,7 @@ class Bounds:
     @property
     def consistent(self) -> bool:
         """False if the lower bound exceeds the upper one by more than rounding: then the declaration is wrong."""
-        return not (self.gap < 0 and self.relative_gap < -1e-12)
+        return not self.relative_gap < -1e-12
 
 
 def repaired_bounds(formulation: Formulation, sample: Sample, dual: Mapping[str, Any]) -> Bounds:
@@ -66,11 +65,11 @@ def repaired_bounds(formulation: Formulation, sample: Sample, dual: Mapping[str,
     if not _feasible(record.primal_feasibility):
         upper = np.inf
         notes.append("No upper bound: the recovered primal point is not feasible.")
-    gap = conditions.gap if np.isfinite(lower) and np.isfinite(upper) else np.inf
+    gap = conditions.gap + 2 * conditions.price_of_violations if np.isfinite(lower + upper) else np.inf
     relative_gap = 0.0 if gap == 0 else gap / record.scale if record.scale > 0 else np.inf
     if np.isfinite(gap):
         # The gap without cancellation is the better number; the lower bound stays as it is.
-        upper = max(upper, lower + gap) if gap >= 0 else upper
+        upper = max(upper, lower + gap)
     return _ordered(maximising, lower, upper, moved, relative, relative_gap, tuple(notes))
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import cvxpy as cp
 import numpy as np
 
-from kopt.cones import Cone
+from kopt.cones import Cone, Free, NonNegative
 from kopt.formulation import Formulation, Pair
 from kopt.sample import Sample
 from kopt.verify.first_order import FirstOrder, first_order, kinked_variables
@@ -106,6 +106,20 @@ class Conditions:
         if self.dual_objective is None or np.isnan(self.dual_objective.value[0]):
             return self.primal_value - self.complementarity
         return self.primal.sign * float(self.dual_objective.value[0])
+
+    @property
+    def price_of_violations(self) -> float:
+        """What the violations of the primal constraints are worth at the multipliers: sum |multiplier * violation|.
+
+        By so much, to first order, an infeasible point can undercut the optimum.
+        """
+        price = 0.0
+        for name, cone in self.primal.cones.items():
+            residual = self.constraints[name].value
+            violation = residual.clip(min=0.0) if isinstance(cone, NonNegative) else residual
+            if isinstance(cone, NonNegative | Free):
+                price += float(np.abs(violation) @ np.abs(self.multipliers[name].ravel(order="F")))
+        return price
 
     @property
     def scale(self) -> float:

@@ -114,8 +114,9 @@ def affine_parts(expression: cp.Expression) -> tuple[dict[int, sp.csr_array], np
     for variable, _ in saved:
         variable.save_value(np.zeros(variable.shape))
     offset = np.asarray(expression.value, dtype=float).ravel(order="F")
-    jacobian = {v.id: sp.csr_array(np.atleast_2d(g) if np.isscalar(g) else g).T.tocsr()
-                for v, g in expression.grad.items()}
+    jacobian = {
+        v.id: sp.csr_array(np.atleast_2d(g) if np.isscalar(g) else g).T.tocsr() for v, g in expression.grad.items()
+    }
     for variable, value in saved:
         variable.save_value(value)
     return jacobian, offset
