@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from kopt.cones import Cone, Free, NonNegative
+from kopt.errors import InputError
 from kopt.program import Program
-from kopt.projection import Polyhedron
+from kopt.projection import Polyhedron, project
 from kopt.views.explicit import affine_parts
 
 MOST_ROWS = 64
@@ -81,3 +82,32 @@ def membership(polyhedron: Polyhedron, z: cp.Expression) -> list[cp.Constraint]:
     rows += [polyhedron.A @ z == np.asarray(polyhedron.b)] if polyhedron.A is not None else []
     rows += [polyhedron.G @ z <= np.asarray(polyhedron.h)] if polyhedron.G is not None else []
     return rows
+
+
+def nearby_point(z: np.ndarray, polyhedron: Polyhedron) -> np.ndarray:
+    """A feasible point near z that leaves the coordinates at their bounds alone where it can.
+
+    The projection would move every coordinate a little, and a product by K with all points costs more than one with
+    the support vectors.
+    """
+    lower, upper = polyhedron.box
+    start = np.clip(z, lower, upper)
+    free = np.flatnonzero((lower < start) & (start < upper))
+    if 0 < len(free) < len(start):
+        fixed = np.where((lower < start) & (start < upper), 0.0, start)
+        A, b = _restricted(polyhedron.A, polyhedron.b, free, fixed)
+        G, h = _restricted(polyhedron.G, polyhedron.h, free, fixed)
+        try:
+            start[free] = project(start[free], Polyhedron(lower[free], upper[free], A, b, G, h)).point
+        except InputError:
+            pass  # no such point: the coordinates at their bounds have to move as well
+        else:
+            if polyhedron.contains(start):
+                return start
+    return project(z, polyhedron).point
+
+
+def _restricted(rows: Any, side: Any, free: np.ndarray, fixed: np.ndarray) -> tuple[Any, np.ndarray]:
+    if rows is None:
+        return None, np.asarray(side, dtype=float)
+    return rows[:, free], np.asarray(side, dtype=float) - rows @ fixed

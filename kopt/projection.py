@@ -276,7 +276,7 @@ def _shift(z: Vector, B: Any, residual: Vector, excused: Vector, box: tuple[Vect
         usable = usable & ~outward if widened else lower < upper
     shifted = z - change
     # What a correction by rounding wipes out was rounding; left there, a row A z = 0 would never be met relative to z.
-    shifted[np.abs(shifted) <= 1e-8 * np.abs(z)] = 0.0
+    shifted[usable & (np.abs(shifted) <= 1e-8 * (abs(BT) @ np.abs(mu)))] = 0.0
     return np.clip(shifted, lower, upper)
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from kopt.errors import InputError
-from kopt.projection import Polyhedron, project
+from kopt.projection import Polyhedron, _correct, project
 
 EPS = np.finfo(float).eps
 INF = math.inf
@@ -287,6 +287,23 @@ def test_a_point_just_beyond_rounding_moves_by_rounding():
     moved = project(tenths, Polyhedron(np.zeros(10), np.ones(10), A=np.ones((1, 10)), b=[1.0]))
     assert 1e-16 < moved.largest_change < 1e-14
     assert abs(math.fsum([*moved.point, -1.0])) <= 4 * EPS
+
+
+def test_the_correction_leaves_bounds_only_when_no_coordinate_is_free():
+    half = Polyhedron(np.zeros(3), np.ones(3), A=np.ones((1, 3)), b=[1.5])
+    assert _correct(np.array([1.0, 0.25, 0.0]), half).tolist() == [1.0, 0.5, 0.0]
+    assert _correct(np.array([1.0, 0.0, 0.0]), half).tolist() == [1.0, 0.25, 0.25]
+
+
+@pytest.mark.parametrize("angle", [1e-2, 1e-3, 1e-4])
+def test_nearly_parallel_rows(angle):
+    rng = np.random.default_rng(8)
+    rows = rng.standard_normal((2, 20))
+    rows[1] = rows[0] + angle * rows[1]
+    inside, z0 = rng.standard_normal(20), rng.standard_normal(20)
+    whole_space = Polyhedron(np.full(20, -INF), np.full(20, INF), A=rows, b=rows @ inside)
+    expected = z0 + np.linalg.pinv(rows) @ (rows @ (inside - z0))
+    np.testing.assert_allclose(project(z0, whole_space).point, expected, atol=1e-13 / angle)
 
 
 @pytest.mark.parametrize("far", [1.0, 1e12])

@@ -1,4 +1,4 @@
-"""Machines that separate two classes; every formulation in a file of this folder can be imported from here."""
+"""Machines that separate two classes; each file of this folder is exported here."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Machines that tell novel points from normal ones; every formulation in a file of this folder can be imported from here."""
+"""Machines that tell novel points from normal ones; each file of this folder is exported here."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -10,9 +10,7 @@ import numpy as np
 
 from kopt.errors import InputError
 from kopt.formulation import Formulation
-from kopt.polyhedra import feasible_polyhedron, split
-from kopt.projection import project
-from kopt.sample import Sample
+from kopt.polyhedra import feasible_polyhedron, nearby_point, split
 from kopt.verify.conditions import Conditions
 from kopt.verify.recovery import recovered
 
@@ -47,9 +45,11 @@ class Bounds:
         return not self.relative_gap < -1e-12
 
 
-def repaired_bounds(formulation: Formulation, sample: Sample, dual: Mapping[str, Any]) -> Bounds:
-    """Project the dual variables onto their feasible set, complete the primal, and evaluate both."""
-    conditions = Conditions(formulation, sample)
+def repaired_bounds(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> Bounds:
+    """Move the dual variables into their feasible set, complete the primal, and evaluate both.
+
+    The conditions are bound to the repaired point; products by K taken before are used again where nothing moved.
+    """
     maximising = conditions.primal.sign < 0
     point, moved, relative, note = _projected(conditions, dual)
     if point is None:
@@ -99,9 +99,9 @@ def _projected(
         return None, np.inf, np.inf, "No bounds: the dual's feasible set is not a box with a few rows."
     start = np.concatenate([np.asarray(dual[name], dtype=float).ravel(order="F") for name in variables])
     try:
-        projection = project(start, polyhedron)
+        point = nearby_point(start, polyhedron)
     except InputError as error:
         return None, np.inf, np.inf, f"No bounds: {error.what}"
-    length = float(np.linalg.norm(projection.point))
-    relative = projection.distance / length if length > 0 else (np.inf if projection.distance else 0.0)
-    return split(projection.point, variables), projection.distance, relative, ""
+    length, moved = float(np.linalg.norm(point)), float(np.linalg.norm(point - start))
+    relative = moved / length if length > 0 else (np.inf if moved else 0.0)
+    return split(point, variables), moved, relative, ""

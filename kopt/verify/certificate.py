@@ -79,17 +79,17 @@ def certify(formulation: Formulation, sample: Sample, answer: Mapping[str, Any])
         primal = {**recovered(formulation, conditions, dual_given), **primal_given}
     conditions.bind_primal(primal)
     record = conditions.record()
-    bounds = repaired_bounds(formulation, sample, dual_given)
+    points = classify(conditions, record.gap.relative)
     primal_point = Point(_with_vectors(conditions, primal))
     dual_point = Point({**conditions.multipliers, **dual_given})
     return Certificate(
         formulation=formulation,
         as_given=record,
-        bounds=bounds,
-        points=classify(conditions, record.gap.relative),
+        points=points,
         claims=_claims(formulation, conditions, primal_point, dual_point, record),
         primal=primal_point,
         dual=dual_point,
+        bounds=repaired_bounds(formulation, conditions, dual_given),
     )
 
 

@@ -75,7 +75,7 @@ def _matrix(gradient: Any, rows: int, columns: int) -> sp.csr_array:
 
 def kinked_variables(expression: cp.Expression) -> set[int]:
     """The variables, by id, that enter through an atom that is not differentiable everywhere."""
-    if isinstance(expression, Atom) and not isinstance(expression, AffAtom):
-        if type(expression).__module__.rsplit(".", 1)[-1] not in _SMOOTH:
-            return {variable.id for variable in expression.variables()}
-    return set().union(*(kinked_variables(arg) for arg in expression.args)) if expression.args else set()
+    curved = isinstance(expression, Atom) and not isinstance(expression, AffAtom)
+    if curved and type(expression).__module__.rsplit(".", 1)[-1] not in _SMOOTH:
+        return {variable.id for variable in expression.variables()}
+    return set().union(*(kinked_variables(arg) for arg in expression.args))

@@ -63,7 +63,7 @@ class ExplicitCombination(ExplicitVector):
         self.rows = slice(None) if rows is None else rows
 
     @property
-    def coordinates(self) -> cp.Expression:  # type: ignore[override]
+    def coordinates(self) -> cp.Expression:
         """Phi' e."""
         Phi = self.gram.factor[self.rows]
         return (Phi if Phi.shape[1] else np.zeros((len(Phi), 1))).T @ self.coefficients

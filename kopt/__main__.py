@@ -1,0 +1,7 @@
+"""`python -m kopt` is the command line."""
+
+import sys
+
+from kopt.cli import main
+
+sys.exit(main())

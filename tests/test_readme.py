@@ -1,0 +1,39 @@
+"""The README's code runs, and its commands are the ones that the gate runs."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_python_blocks_run_in_order(capsys):
+    namespace = {"__name__": "readme"}
+    code = blocks("python")
+    assert len(code) >= 4
+    for block in code:
+        exec(compile(block, "README.md", "exec"), namespace)
+    printed = capsys.readouterr().out
+    assert "holds to 1e-06" in printed
+
+
+def test_the_continuous_integration_runs_the_readmes_test_command():
+    command = next(block.strip() for block in blocks("sh") if "-m tests\n" in block)
+    assert command in (ROOT / ".ci" / "run").read_text().splitlines()
+
+
+def test_the_modules_of_the_other_commands_exist():
+    modules = {name for block in blocks("sh") for name in re.findall(r"-m (tests[\w.]*)", block)}
+    for name in modules - {"tests"}:
+        assert ROOT.joinpath(*name.split(".")).with_suffix(".py").exists(), name
+
+
+def test_every_formulation_is_named():
+    import kopt
+
+    for formulation in kopt.discover("formulations"):
+        assert f"`{formulation.__name__}`" in README
