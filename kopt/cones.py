@@ -45,20 +45,21 @@ class Cone(ABC):
     def multiplier_violation(self, multiplier: np.ndarray) -> float:
         """How far a multiplier is from the dual cone."""
 
+    @abstractmethod
+    def complementarity(self, multiplier: np.ndarray, residual: np.ndarray) -> float:
+        """sum |<multiplier, residual>| over the parts of which each has to vanish at an optimum."""
+
+    @abstractmethod
+    def price(self, multiplier: np.ndarray, residual: np.ndarray) -> float:
+        """What the violation of the constraint is worth at a multiplier: by so much it can undercut the optimum."""
+
     def from_cvxpy(self, dual_value: Any) -> np.ndarray:
         """CVXPY's `dual_value` of the constraint as a multiplier in this convention."""
         return np.asarray(dual_value, dtype=float).reshape(self.residual.shape, order="F")
 
-    @property
-    def pointwise(self) -> bool:
-        """Whether each entry is an inequality of its own."""
-        return False
-
 
 class NonNegative(Cone):
     """`residual <= 0`, entry by entry."""
-
-    pointwise = True
 
     def violation(self, residual: np.ndarray) -> float:
         """Largest positive entry."""
@@ -67,6 +68,14 @@ class NonNegative(Cone):
     def multiplier_violation(self, multiplier: np.ndarray) -> float:
         """Size of the most negative entry."""
         return float(np.max(-multiplier, initial=0.0))
+
+    def complementarity(self, multiplier: np.ndarray, residual: np.ndarray) -> float:
+        """Entry by entry."""
+        return float(np.sum(np.abs(multiplier * residual)))
+
+    def price(self, multiplier: np.ndarray, residual: np.ndarray) -> float:
+        """Violated entries only."""
+        return float(np.sum(np.abs(multiplier) * np.maximum(residual, 0.0)))
 
 
 class Free(Cone):
@@ -77,8 +86,14 @@ class Free(Cone):
         return float(np.max(np.abs(residual), initial=0.0))
 
     def multiplier_violation(self, multiplier: np.ndarray) -> float:
-        """Nothing is asked of a free multiplier."""
-        return 0.0
+        """Nothing is asked of a free multiplier, except that it is known."""
+        return 0.0 if np.isfinite(multiplier).all() else np.nan
+
+    def complementarity(self, multiplier: np.ndarray, residual: np.ndarray) -> float:
+        """Entry by entry."""
+        return float(np.sum(np.abs(multiplier * residual)))
+
+    price = complementarity
 
 
 class SecondOrder(Cone):
@@ -96,6 +111,14 @@ class SecondOrder(Cone):
     def multiplier_violation(self, multiplier: np.ndarray) -> float:
         """The second-order cone is its own dual."""
         return self._excess(multiplier)
+
+    def complementarity(self, multiplier: np.ndarray, residual: np.ndarray) -> float:
+        """Column by column."""
+        return float(np.sum(np.abs(np.sum(multiplier * residual, axis=0))))
+
+    def price(self, multiplier: np.ndarray, residual: np.ndarray) -> float:
+        """Raising t by the violation makes the point feasible."""
+        return self.violation(residual) * float(np.sum(np.abs(multiplier[0])))
 
     def from_cvxpy(self, dual_value: Any) -> np.ndarray:
         """CVXPY gives the two parts apart."""
@@ -121,6 +144,14 @@ class Semidefinite(Cone):
     def multiplier_violation(self, multiplier: np.ndarray) -> float:
         """The semi-definite cone is its own dual."""
         return self._excess(multiplier)
+
+    def complementarity(self, multiplier: np.ndarray, residual: np.ndarray) -> float:
+        """One inner product of matrices."""
+        return abs(float(np.sum(multiplier * residual)))
+
+    def price(self, multiplier: np.ndarray, residual: np.ndarray) -> float:
+        """Adding the violation to the diagonal makes the point feasible."""
+        return self.violation(residual) * float(np.trace(np.abs(multiplier)))
 
 
 def cone_of(constraint: Constraint) -> Cone:

@@ -95,6 +95,9 @@ class Formulation:
         """Refuse what this machine cannot be solved on, before any solver runs."""
         self.task.check(sample.y)
         self.requires(sample)
+        for gram in sample.grams.values():
+            if not gram.kernel.positive_semidefinite:
+                _ = gram.dense  # formed and diagnosed once; an indefinite matrix is refused here
         view = ProductView(sample)
         pair = Pair(self, view, view)
         if not view.uses_costs and np.any(sample.costs != 1.0):

@@ -44,7 +44,7 @@ class Sample:
             raise InputError("The sample is empty.", "Give at least one point.")
         self.y: Any = None if y is None else _vector("y", y, self.n)
         self.costs = np.ones(self.n) if costs is None else _checked_costs(_vector("costs", costs, self.n))
-        self.grams = {name: Gram(each.fit(self.X), self.X) for name, each in kernels.items()}
+        self.grams = {name: Gram(each, self.X) for name, each in kernels.items()}
 
     @classmethod
     def from_gram(cls, K: Any, y: Any = None, *, costs: Any = None) -> Sample:

@@ -13,12 +13,17 @@ from kopt.solvers.solver import RawAnswer, Solver
 ACCURACY = 1e-12
 # An unbounded problem shows in the certificate; more iterations would not.
 MOST_ITERATIONS = 60
+SMALL = 300
 
 
 class Dense(Solver):
     """PIQP's dense interior point method, called directly with bounds as bounds."""
 
     name = "PIQP"
+
+    def place(self, sample: Sample) -> float:
+        """Before the conic solvers once compiling through CVXPY costs more than forming the matrix."""
+        return 0.0 if sample.n > SMALL else 1.5
 
     def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:
         """Duals that are quadratic programs in K."""

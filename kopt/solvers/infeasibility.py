@@ -35,6 +35,8 @@ def prove_infeasible(formulation: Formulation, sample: Sample) -> None:
     if polyhedron is None:
         return
     cone = _recession(polyhedron)
+    if not np.any(np.isinf(cone.box)):
+        return  # a bounded feasible set has no rays
     slope, start = _slope_at_zero(dual.objective.expr, list(variables.values()))
     if slope is None:
         return

@@ -5,22 +5,19 @@ from __future__ import annotations
 import time
 import warnings
 
-import cvxpy as cp
 import numpy as np
 
 from kopt.errors import InputError, SolverError
 from kopt.formulation import Formulation, Pair
 from kopt.sample import Sample
 from kopt.solution import Attempt, Solution
+from kopt.solvers.choice import candidates
 from kopt.solvers.infeasibility import prove_infeasible
 from kopt.solvers.solver import RawAnswer, Solver
-from kopt.solvers.through_cvxpy import ThroughCvxpy
 from kopt.verify import Certificate, certify
 from kopt.views import ProductView
 
 TOLERANCE = 1e-6
-# Above this size the dense quadratic programming path is faster than compiling through CVXPY.
-SMALL = 300
 
 
 class CertificateWarning(UserWarning):
@@ -42,7 +39,7 @@ def solve(formulation: Formulation, sample: Sample, side: str | None = None, met
     attempts: list[Attempt] = []
     best: tuple[Certificate, str] | None = None
     suspicious = False
-    for solver in _candidates(formulation, sample, side, method):
+    for solver in candidates(formulation, sample, side, method):
         answer, seconds = _timed(solver, formulation, sample, side)
         certificate = _judged(formulation, sample, answer)
         worst = np.inf if certificate is None else certificate.as_given.worst
@@ -75,32 +72,6 @@ def _chosen_side(formulation: Formulation, sample: Sample, side: str | None) -> 
     if side == "dual" and not declared:
         raise InputError(f"{type(formulation).__name__} declares no dual.", 'Choose side="primal", or declare it.')
     return side or ("dual" if declared else "primal")
-
-
-def _candidates(formulation: Formulation, sample: Sample, side: str, method: str) -> list[Solver]:
-    if method != "auto":
-        return [_named(method, formulation, sample, side)]
-    from kopt.solvers.dense import Dense
-
-    dense = Dense()
-    conic: list[Solver] = [ThroughCvxpy("CLARABEL"), ThroughCvxpy("ECOS"), ThroughCvxpy("SCS")]
-    if dense.accepts(formulation, sample, side) is not None:
-        return conic
-    return [dense, *conic] if sample.n > SMALL else [conic[0], dense, *conic[1:]]
-
-
-def _named(method: str, formulation: Formulation, sample: Sample, side: str) -> Solver:
-    from kopt.solvers.dense import Dense
-
-    dense = Dense()
-    if method.upper() == dense.name:
-        reason = dense.accepts(formulation, sample, side)
-        if reason is not None:
-            raise InputError(f"{dense.name} cannot solve {formulation!r}: {reason}.", 'Choose method="CLARABEL".')
-        return dense
-    if method.upper() not in cp.installed_solvers():
-        raise InputError(f"There is no method {method!r}.", f"Installed are: {', '.join(cp.installed_solvers())}.")
-    return ThroughCvxpy(method.upper())
 
 
 def _timed(solver: Solver, formulation: Formulation, sample: Sample, side: str) -> tuple[RawAnswer, float]:

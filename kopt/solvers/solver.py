@@ -24,9 +24,16 @@ class RawAnswer:
 
 
 class Solver(ABC):
-    """A method for one side of a formulation. One file per method; what is in this package is found by itself."""
+    """A method for one side of a formulation.
+
+    One file per method: every subclass in this package that can be made without arguments is found by itself.
+    """
 
     name: str
+
+    def place(self, sample: Sample) -> float | None:
+        """Where `method="auto"` tries this solver, smaller first; None for one that has to be named."""
+        return None
 
     @abstractmethod
     def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:

@@ -33,12 +33,18 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "ECOS": {"abstol": 1e-10, "reltol": 1e-10, "feastol": 1e-10, "max_iters": 200},
 }
 
+PLACES = {"CLARABEL": 1.0, "ECOS": 2.0, "SCS": 3.0}
+
 
 class ThroughCvxpy(Solver):
     """CVXPY compiles the declared program and hands it to a solver of that name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    def place(self, sample: Sample) -> float | None:
+        """Conic solvers that take every program, the most accurate first."""
+        return PLACES.get(self.name)
 
     def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:
         """Any program; CVXPY itself says what a solver cannot do."""

@@ -8,7 +8,7 @@ from functools import cached_property
 import cvxpy as cp
 import numpy as np
 
-from kopt.cones import Cone, Free, NonNegative
+from kopt.cones import Cone
 from kopt.formulation import Formulation, Pair
 from kopt.sample import Sample
 from kopt.verify.first_order import FirstOrder, first_order, kinked_variables
@@ -113,13 +113,10 @@ class Conditions:
 
         By so much, to first order, an infeasible point can undercut the optimum.
         """
-        price = 0.0
-        for name, cone in self.primal.cones.items():
-            residual = self.constraints[name].value
-            violation = residual.clip(min=0.0) if isinstance(cone, NonNegative) else residual
-            if isinstance(cone, NonNegative | Free):
-                price += float(np.abs(violation) @ np.abs(self.multipliers[name].ravel(order="F")))
-        return price
+        return sum(cone.price(self.multipliers[name], self._residual(name)) for name, cone in self.primal.cones.items())
+
+    def _residual(self, name: str) -> np.ndarray:
+        return self.constraints[name].value.reshape(self.primal.cones[name].residual.shape, order="F")
 
     @property
     def scale(self) -> float:
@@ -147,10 +144,8 @@ class Conditions:
             dual_feasibility=self._dual_feasibility(),
             stationarity=self._stationarity(notes),
             complementarity={
-                name: Residual.of(
-                    float(np.sum(np.abs(self.constraints[name].value * multiplier.ravel(order="F")))), scale
-                )
-                for name, multiplier in self.multipliers.items()
+                name: Residual.of(cone.complementarity(self.multipliers[name], self._residual(name)), scale)
+                for name, cone in self.primal.cones.items()
             },
             notes=tuple(notes),
         )
