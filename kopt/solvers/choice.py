@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import TypeGuard
 
 import cvxpy as cp
 
@@ -28,7 +29,7 @@ def available() -> dict[str, Solver]:
     return solvers
 
 
-def _stands_alone(item: type) -> bool:
+def _stands_alone(item: type) -> TypeGuard[type[Solver]]:
     return issubclass(item, Solver) and not inspect.isabstract(item) and item is not ThroughCvxpy
 
 

@@ -120,9 +120,13 @@ class Conditions:
 
     @property
     def scale(self) -> float:
-        """What gap and complementarity are compared with."""
-        dual = 0.0 if self.dual_objective is None else self.dual_objective.size
-        return float(np.fmax(self.objective.size, dual))
+        """What gap and complementarity are compared with: the absolute terms of the primal objective.
+
+        Where they vanish, the floors of the norms in either objective remain. The dual's own terms do not count: its
+        linear term can be of any size while it cancels.
+        """
+        floor = 0.0 if self.dual_objective is None else self.dual_objective.floor
+        return max(self.objective.size, self.objective.floor, floor if np.isfinite(floor) else 0.0)
 
     @property
     def gap(self) -> float:

@@ -26,11 +26,13 @@ class FirstOrder:
 
     gradients   by id of the variable, variable size x expression size
     magnitude   per entry, the sum of the absolute values of its first-order terms
+    floor       what the norms in it count for at least
     """
 
     value: np.ndarray
     gradients: dict[int, sp.csr_array]
     magnitude: np.ndarray
+    floor: float
 
     @property
     def size(self) -> float:
@@ -53,6 +55,7 @@ def first_order(expression: cp.Expression, view: ProductView) -> FirstOrder:
     gradients: dict[int, sp.csr_array] = {}
     linear = np.zeros(value.size)
     magnitude = np.zeros(value.size)
+    floor = 0.0
     with np.errstate(all="ignore"):
         found = expression.grad
     for variable, gradient in found.items():
@@ -61,10 +64,11 @@ def first_order(expression: cp.Expression, view: ProductView) -> FirstOrder:
         matrix = _matrix(gradient, variable.size, value.size)
         gradients[variable.id] = matrix
         x = np.asarray(variable.value, dtype=float).ravel(order="F")
-        size = leaves[variable.id].magnitude(variable) if variable.id in leaves else np.abs(x)
         linear += matrix.T @ x
-        magnitude += np.abs(matrix).T @ np.asarray(size, dtype=float).ravel(order="F")
-    return FirstOrder(value, gradients, magnitude + np.abs(value - linear))
+        magnitude += np.abs(matrix).T @ np.abs(x)
+        if variable.id in leaves:
+            floor += float(np.abs(matrix).sum()) * leaves[variable.id].floor(variable)
+    return FirstOrder(value, gradients, magnitude + np.abs(value - linear), floor)
 
 
 def _matrix(gradient: Any, rows: int, columns: int) -> sp.csr_array:

@@ -16,7 +16,7 @@ from kopt.gram import Gram
 from kopt.sample import Sample
 from kopt.views.view import View
 
-# A norm counts for at least this fraction of what it would be if the points were orthogonal (see `magnitude`).
+# A norm counts for at least this fraction of what it would be if the points were orthogonal (see `floor`).
 ORTHOGONAL_FRACTION = 1e-3
 
 
@@ -67,17 +67,17 @@ class ProductVector:
             return Combination(self.gram, value.coefficients, self.rows, lambda _: value.on_sample)
         return self.view.numeric(self.gram, _fitting(self.name, value, self.values.shape), self.rows)
 
-    def magnitude(self, leaf: cp.Variable) -> np.ndarray:
-        """Absolute value of a leaf, with a floor for the norms.
+    def floor(self, leaf: cp.Variable) -> float:
+        """The least that a norm counts for when residuals are compared with the size of an objective.
 
-        A norm that vanishes by cancellation has no size of its own to compare a residual with; it then counts for
-        a thousandth of (sum_i c_i^2 k_ii)^(1/2), its value if the points were orthogonal.
+        A norm that vanishes by cancellation has no size of its own; it then counts for a thousandth of
+        (sum_i c_i^2 k_ii)^(1/2), its value if the points were orthogonal.
         """
         if leaf is not self.norm and leaf is not self.norm_squared:
-            return np.abs(leaf.value)
+            return 0.0
         c = self.number.coefficients.reshape(self.gram.n, -1)
-        floor = ORTHOGONAL_FRACTION * np.sqrt(np.sum(c**2 * self.gram.diagonal[:, None]))
-        return np.asarray(max(self.number.norm, floor) ** (2 if leaf is self.norm_squared else 1))
+        norm = ORTHOGONAL_FRACTION * float(np.sqrt(np.sum(c**2 * self.gram.diagonal[:, None])))
+        return norm**2 if leaf is self.norm_squared else norm
 
     def __add__(self, other: ProductVector) -> ProductSum:
         return ProductSum([*self.terms, *other.terms])
