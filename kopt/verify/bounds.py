@@ -12,6 +12,7 @@ from kopt.errors import InputError
 from kopt.formulation import Formulation
 from kopt.polyhedra import feasible_polyhedron, nearby_point, split
 from kopt.verify.conditions import Conditions
+from kopt.verify.measure import measure
 from kopt.verify.recovery import recovered
 
 # A repaired point is feasible up to this, relative to the terms of each constraint.
@@ -56,7 +57,7 @@ def repaired_bounds(formulation: Formulation, conditions: Conditions, dual: Mapp
         return _ordered(maximising, -np.inf, np.inf, np.inf, np.inf, np.inf, (note,))
     conditions.bind_dual(point, {})
     conditions.bind_primal(recovered(formulation, conditions, point))
-    record = conditions.record()
+    record = measure(conditions)
     lower, upper = conditions.dual_value, conditions.primal_value
     notes = []
     if not _feasible(record.dual_feasibility):

@@ -16,6 +16,7 @@ from kopt.sample import Sample
 from kopt.show.text import certificate_tree
 from kopt.verify.bounds import Bounds, repaired_bounds
 from kopt.verify.conditions import Conditions
+from kopt.verify.measure import measure
 from kopt.verify.points import Points, classify
 from kopt.verify.record import Record
 from kopt.verify.recovery import recovered
@@ -78,7 +79,7 @@ def certify(formulation: Formulation, sample: Sample, answer: Mapping[str, Any])
     if not _complete(conditions, primal_given):
         primal = {**recovered(formulation, conditions, dual_given), **primal_given}
     conditions.bind_primal(primal)
-    record = conditions.record()
+    record = measure(conditions)
     points = classify(conditions, record.gap.relative)
     primal_point = Point(_with_vectors(conditions, primal))
     dual_point = Point({**conditions.multipliers, **dual_given})

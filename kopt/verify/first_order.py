@@ -59,8 +59,6 @@ def first_order(expression: cp.Expression, view: ProductView) -> FirstOrder:
     with np.errstate(all="ignore"):
         found = expression.grad
     for variable, gradient in found.items():
-        if gradient is None:  # outside the domain of an atom
-            continue
         matrix = _matrix(gradient, variable.size, value.size)
         gradients[variable.id] = matrix
         x = np.asarray(variable.value, dtype=float).ravel(order="F")
@@ -72,6 +70,8 @@ def first_order(expression: cp.Expression, view: ProductView) -> FirstOrder:
 
 
 def _matrix(gradient: Any, rows: int, columns: int) -> sp.csr_array:
+    if gradient is None:  # outside the domain of an atom: no slope is known
+        return sp.csr_array((np.full(rows, np.nan), (np.arange(rows), np.zeros(rows, dtype=int))), (rows, columns))
     if not sp.issparse(gradient):
         gradient = np.asarray(gradient, dtype=float).reshape(rows, columns)
     return sp.csr_array(gradient)

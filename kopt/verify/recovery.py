@@ -36,7 +36,7 @@ def _stationary_weights(conditions: Conditions) -> dict[str, Combination]:
     )
     weights = {}
     for name, weight in view.weights.items():
-        slopes = [conditions.slope(leaf) for leaf in weight.leaves]
+        slopes = [conditions.gradient(leaf)[0] for leaf in weight.leaves]
         with np.errstate(all="ignore"):
             coefficients = -slopes[0].reshape(weight.values.shape, order="F") / (2 * slopes[1][0])
         weights[name] = view.numeric(weight.gram, np.nan_to_num(coefficients, nan=0.0, posinf=0.0), weight.rows)

@@ -1,0 +1,88 @@
+"""Stationarity of the Lagrangian, variable by variable; for weight vectors, in feature space."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kopt.verify.conditions import Conditions
+from kopt.verify.first_order import kinked_variables
+from kopt.verify.record import MISSING, Residual
+from kopt.views.products import ProductVector
+
+# A bound on a norm this small, relative to what it is compared with, is as good as the norm and saves a product.
+NEGLIGIBLE = 1e-10
+
+
+def stationarity(conditions: Conditions, notes: list[str]) -> dict[str, Residual]:
+    """The gradient of the Lagrangian in each primal variable, against the contributions to it.
+
+    Variables under an atom that is not differentiable have no gradient to measure: for them it is
+    L(x, multipliers) - dual value.
+    """
+    primal, view = conditions.primal, conditions.primal_view
+    expressions = [primal.objective.expr, *(cone.residual for cone in primal.cones.values())]
+    kinked = set().union(*(kinked_variables(expression) for expression in expressions))
+    residuals: dict[str, Residual] = {}
+    for name, variable in conditions.plain_variables.items():
+        if variable.id in kinked:
+            residuals[name] = _lagrangian_slack(conditions, name, notes)
+        else:
+            gradient, contributions = conditions.gradient(variable)
+            residuals[name] = Residual.of(_largest(gradient), _largest(contributions))
+    for name, weight in view.weights.items():
+        if any(leaf.id in kinked for leaf in weight.leaves):
+            residuals[name] = _lagrangian_slack(conditions, name, notes)
+        else:
+            residuals[name] = _in_feature_space(conditions, weight)
+    return residuals
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.max(np.abs(values), initial=0.0))
+
+
+def _lagrangian_slack(conditions: Conditions, name: str, notes: list[str]) -> Residual:
+    if conditions.dual is None:
+        notes.append(
+            f"Stationarity in {name} cannot be measured: the Lagrangian is not differentiable in it and no dual is "
+            "declared. Introduce the kinked expression as a variable with its defining constraints."
+        )
+        return MISSING
+    slack = conditions.primal_value - conditions.complementarity - conditions.dual_value
+    return Residual.of(float(np.maximum(0.0, slack)), conditions.scale)
+
+
+def _in_feature_space(conditions: Conditions, weight: ProductVector) -> Residual:
+    """The gradient in a weight vector is a combination Phi' q of the points; its norm is (q' K q)^(1/2)."""
+    q = np.zeros_like(weight.number.coefficients)
+    pull = freedom = 0.0
+    for vector in conditions.primal_view.vectors:
+        for factor, term in vector.terms:
+            if term is weight:
+                coefficients, length, free = _gradient_in(conditions, vector)
+                q += factor * coefficients
+                pull += abs(factor) * length
+                freedom += abs(factor) * free
+    lengths = np.sqrt(np.maximum(weight.gram.diagonal, 0.0))
+    bound = float(np.sum(np.abs(q).reshape(len(lengths), -1) * lengths[:, None]))
+    if bound <= NEGLIGIBLE * pull:
+        return Residual.of(bound, pull)
+    norm = float(np.sqrt(weight.gram.norm_squared(q)))
+    return Residual.of(float(np.maximum(0.0, norm - freedom)), pull + norm)
+
+
+def _gradient_in(conditions: Conditions, vector: ProductVector) -> tuple[np.ndarray, float, float]:
+    """Coefficients of the gradient in a vector, the length of its norm terms, and their freedom at 0.
+
+    The Lagrangian's slopes in values, squared norm and norm give Phi' (slope of values) + 2 a w + k w / ||w||; at
+    w = 0 the last term is any vector of length at most k.
+    """
+    of_values, of_square, of_norm = (conditions.gradient(leaf)[0] for leaf in vector.leaves[:3])
+    c = vector.number.coefficients
+    spread = np.zeros_like(c)
+    spread[slice(None) if vector.rows is None else vector.rows] = of_values.reshape(vector.values.shape, order="F")
+    a, k = float(of_square[0]), float(of_norm[0])
+    norm = vector.number.norm
+    if norm == 0:
+        return spread, 0.0, max(0.0, k)
+    return spread + (2 * a + k / norm) * c, abs(2 * a) * norm + abs(k), 0.0
