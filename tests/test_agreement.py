@@ -22,7 +22,7 @@ from formulations.regression import EpsilonInsensitive, Ridge
 from kopt import Sample, Task
 from kopt.kernels import Gaussian, Polynomial
 from tests.instances import KERNELS, data
-from tests.tolerances import CERTIFIED, LIBSVM, LINEAR_SYSTEM, MAP, MULTIPLIER, VALUE
+from tests.tolerances import CERTIFIED, DIFFERENT, LIBSVM, LINEAR_SYSTEM, MAP, MULTIPLIER, VALUE
 
 every_kernel = pytest.mark.parametrize("kernel", list(KERNELS))
 n = 31
@@ -57,7 +57,7 @@ class TestScikitLearn:
         sample, new, K, K_new = drawn(Task.CLASSIFICATION, "sum", 1, costs=True)
         theirs = SVC(C=0.9, **STOP).fit(K, sample.y).decision_function(K_new)
         ours = kopt.solve(SoftMargin(C=0.9), sample).decision_function(new)
-        assert np.max(np.abs(ours - theirs)) > 1e3 * LIBSVM
+        assert np.max(np.abs(ours - theirs)) > DIFFERENT
 
     @pytest.mark.parametrize("nu", [0.36, 0.52])
     @every_kernel
@@ -82,9 +82,11 @@ class TestScikitLearn:
     def test_one_class(self, kernel, nu):
         """With k(x, x) = 1 the sphere's R - ||phi(x) - c||^2 is 2 (<w, phi(x)> - rho); LIBSVM multiplies by nu l."""
         sample, new, _, _ = drawn(Task.NOVELTY, kernel, 4)
-        k = KERNELS[kernel].normalised()
-        theirs = OneClassSVM(nu=nu, **STOP).fit(k(sample.X)).decision_function(k(new, sample.X))
-        ours = kopt.solve(NuHypersphere(nu=nu), Sample(sample.X, kernel=k)).decision_function(new)
+        # Around the origin the normalised linear kernel has no hyperplane but w = 0.
+        away = np.array([3.0, 0.0, 0.0])
+        X, new, k = sample.X + away, new + away, KERNELS[kernel].normalised()
+        theirs = OneClassSVM(nu=nu, **STOP).fit(k(X)).decision_function(k(new, X))
+        ours = kopt.solve(NuHypersphere(nu=nu), Sample(X, kernel=k)).decision_function(new)
         assert_close(nu * n / 2 * ours, theirs, LIBSVM)
 
     @pytest.mark.parametrize("costs", [False, True])
@@ -208,12 +210,23 @@ class TestMaps:
 
     @pytest.mark.parametrize("C", [0.4, 3.0])
     def test_soft_margin_to_the_unit_nu_machine(self, kernel, C):
+        """The image is optimal; where nu l / 2 is an integer (one class has no free multiplier) it is not unique."""
         sample = drawn(Task.CLASSIFICATION, kernel, 10)[0]
         soft = kopt.solve(SoftMargin(C=C), sample)
-        nu = float(np.sum(soft.dual.alpha) / (C * n))
+        total, length = np.sum(soft.dual.alpha), soft.primal.w.norm
+        nu = min(float(total / (C * n)), 2 * smallest(sample) / n)
+        image = {
+            "w": soft.primal.w.coefficients / length,
+            "b": soft.primal.b / length,
+            "gamma": 1 / length,
+            "xi": soft.primal.xi / length,
+            "alpha": soft.dual.alpha / total,
+        }
+        assert kopt.verify(UnitNuSoftMargin(nu=nu), sample, image).holds(CERTIFIED)
         unit = kopt.solve(UnitNuSoftMargin(nu=nu), sample)
-        assert unit.primal.gamma == close(1 / soft.primal.w.norm)
-        assert (unit.primal.w - soft.primal.w / soft.primal.w.norm).norm <= MULTIPLIER
+        assert (unit.primal.w - soft.primal.w / length).norm <= MULTIPLIER
+        if abs(nu * n / 2 - round(nu * n / 2)) > MAP:
+            assert unit.primal.gamma == close(1 / length)
 
     @pytest.mark.parametrize("nu", [0.33, 0.58])
     def test_the_two_nu_machines(self, kernel, nu):

@@ -26,7 +26,7 @@ def draw(*shape: int, seed: int = 0) -> Array:
 
 
 A, B, TARGET = draw(4, 3, seed=1), draw(4, seed=2), 3 * draw(3, seed=3)
-M, MATRIX_TARGET = draw(2, 3, seed=4), 3 * draw(3, 2, seed=5)
+M, SIDE, MATRIX_TARGET = draw(2, 3, seed=4), draw(2, 2), 3 * draw(3, 2, seed=5)
 FS = np.array([(f + f.T) / 2 for f in draw(4, 3, 3, seed=6)])
 SYMMETRIC = np.array(FS[0])
 FS[1] += 4 * np.eye(3)  # definite, so that the pencil can be made so
@@ -82,27 +82,22 @@ WRITTEN = {
     "<=": Written(lambda x: A @ x <= B, lambda x: A @ x - B, NonNegative, in_orthant),
     ">=": Written(lambda x: A @ x >= B, lambda x: B - A @ x, NonNegative, in_orthant),
     "number <=": Written(lambda x: cp.sum(x) <= -7.0, lambda x: np.array(x.sum() + 7), NonNegative, in_orthant),
-    "number on the left": Written(lambda x: 9.0 <= cp.sum(x), lambda x: np.array(9 - x.sum()), NonNegative, in_orthant),
-    "curved <=": Written(
-        lambda x: cp.sum_squares(x) <= 1, lambda x: np.array(x @ x - 1), NonNegative, in_orthant
+    "number on the left": Written(
+        lambda x: 9.0 <= cp.sum(x),  # noqa: SIM300
+        lambda x: np.array(9 - x.sum()),
+        NonNegative,
+        in_orthant,
     ),
+    "curved <=": Written(lambda x: cp.sum_squares(x) <= 1, lambda x: np.array(x @ x - 1), NonNegative, in_orthant),
     "==": Written(lambda x: A[:2] @ x == B[:2], lambda x: A[:2] @ x - B[:2], Free, anything),
-    "== reversed": Written(
-        lambda x: cp.Constant(B[:2]) == A[:2] @ x, lambda x: B[:2] - A[:2] @ x, Free, anything
-    ),
+    "== reversed": Written(lambda x: cp.Constant(B[:2]) == A[:2] @ x, lambda x: B[:2] - A[:2] @ x, Free, anything),
     # In `array == expression` CVXPY sees `expression == array`, as the caution in kopt.cones says.
     "== after an array": Written(lambda x: B[:2] == A[:2] @ x, lambda x: A[:2] @ x - B[:2], Free, anything),
     "NonNeg": Written(lambda x: cp.NonNeg(A @ x - B), lambda x: B - A @ x, NonNegative, in_orthant),
     "Zero": Written(lambda x: cp.Zero(A[:2] @ x - B[:2]), lambda x: A[:2] @ x - B[:2], Free, anything),
-    "matrix <=": Written(
-        lambda X: M @ X <= draw(2, 2), lambda X: M @ X - draw(2, 2), NonNegative, in_orthant, MATRIX_TARGET
-    ),
-    "matrix >=": Written(
-        lambda X: X >= 1.0, lambda X: 1.0 - X, NonNegative, in_orthant, MATRIX_TARGET
-    ),
-    "matrix ==": Written(
-        lambda X: M @ X == draw(2, 2), lambda X: M @ X - draw(2, 2), Free, anything, MATRIX_TARGET
-    ),
+    "matrix <=": Written(lambda X: M @ X - SIDE <= 0, lambda X: M @ X - SIDE, NonNegative, in_orthant, MATRIX_TARGET),
+    "matrix >=": Written(lambda X: X >= 1.0, lambda X: 1.0 - X, NonNegative, in_orthant, MATRIX_TARGET),
+    "matrix ==": Written(lambda X: M @ X - SIDE == 0, lambda X: M @ X - SIDE, Free, anything, MATRIX_TARGET),
     "SOC": Written(
         lambda x: cp.SOC(1 + 0.1 * x[0], A @ x),
         lambda x: -np.concatenate([[1 + 0.1 * x[0]], A @ x]),
@@ -132,12 +127,8 @@ WRITTEN = {
     "norm <=": Written(
         lambda x: cp.norm(A @ x) <= 1, lambda x: np.array(np.linalg.norm(A @ x) - 1), NonNegative, in_orthant
     ),
-    ">>": Written(
-        lambda X: X >> SYMMETRIC, lambda X: SYMMETRIC - X, Semidefinite, in_semidefinite_cone, -3 * FS[1]
-    ),
-    "<<": Written(
-        lambda X: X << SYMMETRIC, lambda X: X - SYMMETRIC, Semidefinite, in_semidefinite_cone, 3 * FS[1]
-    ),
+    ">>": Written(lambda X: X >> SYMMETRIC, lambda X: SYMMETRIC - X, Semidefinite, in_semidefinite_cone, -3 * FS[1]),
+    "<<": Written(lambda X: X << SYMMETRIC, lambda X: X - SYMMETRIC, Semidefinite, in_semidefinite_cone, 3 * FS[1]),
     ">> affine": Written(
         lambda x: symbolic_pencil(x) >> 0.5 * np.eye(3),
         lambda x: 0.5 * np.eye(3) - pencil(x),
@@ -229,7 +220,7 @@ def test_the_violation_is_zero_at_the_solution_and_positive_outside(how):
 @pytest.mark.parametrize("how", WRITTEN)
 def test_the_violation_of_a_multiplier_agrees_with_the_dual_cone(how):
     written = WRITTEN[how]
-    variable, constraint = solved(written, maximise=False)
+    _, constraint = solved(written, maximise=False)
     cone = cone_of(constraint)
     multiplier = cone.from_cvxpy(constraint.dual_value)
     assert cone.multiplier_violation(multiplier) <= ACCURACY

@@ -26,7 +26,7 @@ from tests.instances import (
     vanishes,
     variable_names,
 )
-from tests.tolerances import CERTIFIED, CLAIM, ENCLOSURE, PRIMAL_SIDE, VALUE, WEIGHT
+from tests.tolerances import CERTIFIED, CLAIM, ENCLOSURE, PRIMAL_SIDE, RAY, VALUE, WEIGHT
 
 SEEDS = (0, 1)
 NAMES = list(BY_NAME)
@@ -144,7 +144,7 @@ def test_the_dense_solver_leaves_primals_alone(name):
 OTHER_SOLVERS = [
     (method, side, kernel)
     for method in ("OSQP", "SCS", "ECOS")
-    for side, kernels in {"dual": ("linear", "polynomial", "sum"), "primal": ("polynomial",)}.items()
+    for side, kernels in {"dual": ("linear", "sum"), "primal": ("polynomial",)}.items()
     for kernel in kernels
 ]
 
@@ -158,9 +158,8 @@ def test_what_a_certificate_says_of_another_solver_is_true(name, kernel, side, m
         warnings.simplefilter("always", kopt.CertificateWarning)
         try:
             solution = kopt.solve(given.formulation, given.sample, side=side, method=method)
-        except kopt.SolverError as error:
-            assert_two_sentences(error)
-            assert method in error.what
+        except kopt.SolverError as refusal:
+            assert_two_sentences(refusal)
             return
     certificate = solution.certificate
     assert bool(caught) == (not certificate.holds(CERTIFIED))
@@ -312,39 +311,59 @@ def assert_two_sentences(error: kopt.KoptError) -> None:
     assert str(error) == f"{error.what} {error.remedy}"
 
 
-def assert_certified_or_refused(formulation: kopt.Formulation, sample: Sample) -> kopt.Solution | None:
-    """Solved and certified to 1e-6, with claims that hold, or refused in two sentences."""
+def solved_or_refused(formulation: kopt.Formulation, sample: Sample) -> kopt.Solution | None:
+    """The solution, or None where kopt refuses in two sentences; that no solver answers is not a refusal."""
     try:
-        solution = solve_unwarned(formulation, sample)
+        return solve_unwarned(formulation, sample)
     except kopt.SolverError as error:
         pytest.fail(f"gave up: {error}")
     except kopt.KoptError as error:
         assert_two_sentences(error)
         return None
-    assert failures(solution.certificate, CERTIFIED) == []
-    assert solution.certificate.bounds.consistent
-    assert [claim for claim in solution.certificate.claims if not claim.holds(CLAIM)] == []
-    return solution
+
+
+def assert_certified(solution: kopt.Solution | None) -> None:
+    """Whatever was solved is certified."""
+    if solution is not None:
+        assert failures(solution.certificate, CERTIFIED) == []
+        assert solution.certificate.bounds.consistent
+
+
+@cache
+def solved_on_degenerate(name: str, kind: str, kernel: str) -> kopt.Solution | None:
+    X, y = degenerate(kind)
+    sample = Sample(X, labelled(BY_NAME[name].task, y), kernel=KERNELS[kernel])
+    return solved_or_refused(BY_NAME[name](), sample)
+
+
+every_degenerate = pytest.mark.parametrize(
+    ("kind", "kernel"), [(kind, kernel) for kind, kernels in DEGENERATE.items() for kernel in kernels]
+)
 
 
 @every_name
 class TestDegenerateData:
-    @pytest.mark.parametrize(
-        ("kind", "kernel"), [(kind, kernel) for kind, kernels in DEGENERATE.items() for kernel in kernels]
-    )
-    def test_degenerate_points(self, name, kind, kernel):
-        X, y = degenerate(kind)
-        y = labelled(BY_NAME[name].task, y)
-        assert_certified_or_refused(BY_NAME[name](), Sample(X, y, kernel=KERNELS[kernel]))
+    @every_degenerate
+    def test_it_is_certified_or_refused(self, name, kind, kernel):
+        assert_certified(solved_on_degenerate(name, kind, kernel))
+
+    @every_degenerate
+    def test_the_claims_hold(self, name, kind, kernel):
+        """The theory has no exceptions for degenerate data, or the claim must name them."""
+        solution = solved_on_degenerate(name, kind, kernel)
+        if solution is None or not solution.certificate.holds(CERTIFIED):
+            pytest.skip("not solved")
+        assert [claim for claim in solution.certificate.claims if not claim.holds(CLAIM)] == []
 
     def test_a_gram_matrix_of_rank_one(self, name):
         v = np.array([0.4, -1.3, 2.2, 0.9, -0.8, 1.7])
         y = labelled(BY_NAME[name].task, np.where(v > 0.5, 1.0, -1.0))
-        assert_certified_or_refused(BY_NAME[name](), Sample.from_gram(np.outer(v, v), y))
+        assert_certified(solved_or_refused(BY_NAME[name](), Sample.from_gram(np.outer(v, v), y)))
 
     def test_a_single_point(self, name):
         y = labelled(BY_NAME[name].task, np.array([1.0]))
-        solution = assert_certified_or_refused(BY_NAME[name](), Sample([[0.7, -0.2]], y))
+        solution = solved_or_refused(BY_NAME[name](), Sample([[0.7, -0.2]], y))
+        assert_certified(solution)
         assert (solution is None) == (BY_NAME[name].task is Task.CLASSIFICATION)
 
     def test_one_class_only(self, name):
@@ -361,8 +380,9 @@ class TestDegenerateData:
         if not found:
             pytest.skip("no optimum of this machine is trivial")
         for formulation, sample, value in found[:2]:
-            solution = assert_certified_or_refused(formulation, sample)
+            solution = solved_or_refused(formulation, sample)
             assert solution is not None
+            assert_certified(solution)
             assert abs(solution.value - value) <= CERTIFIED * np.mean(sample.gram().diagonal)
 
     @staticmethod
@@ -382,8 +402,8 @@ def test_hard_margins_refuse_what_cannot_be_separated(kind):
         with pytest.raises(kopt.Infeasible, match="not separable") as caught:
             kopt.solve(BY_NAME["HardMargin"](), Sample(X, y, kernel=kernel))
         ray = caught.value.ray.alpha
-        assert abs(ray @ y) <= 1e-12 * ray.sum()
-        assert Sample(X, y, kernel=kernel).gram().norm_squared(ray * y) <= 1e-12 * ray.sum() ** 2
+        assert abs(ray @ y) <= RAY * ray.sum()
+        assert Sample(X, y, kernel=kernel).gram().norm_squared(ray * y) <= RAY * ray.sum() ** 2
 
 
 @pytest.mark.parametrize("kind", ["opposite duplicates", "one opposite duplicate"])

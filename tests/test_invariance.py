@@ -32,6 +32,7 @@ from tests.instances import (
 )
 from tests.tolerances import (
     CERTIFIED,
+    DIFFERENT,
     MAP,
     MULTIPLIER,
     PRIMAL_SIDE,
@@ -81,7 +82,9 @@ class TestPermutedSample:
         assert other.bounds.upper == pytest.approx(one.bounds.upper, rel=SAME_RESIDUAL)
         assert other.points.keys() == one.points.keys()
         for key, points in one.points.items():
-            np.testing.assert_allclose(other.points[key].margins, points.margins[order], rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose(
+                other.points[key].margins, points.margins[order], rtol=SAME_RESIDUAL, atol=SAME_RESIDUAL_ABSOLUTE
+            )
             for kind in ("zero", "free", "bound", "undecided"):
                 assert set(order[getattr(other.points[key], kind)]) == set(getattr(points, kind))
 
@@ -181,7 +184,7 @@ def test_costs_are_repetitions(formulation, kernel):
     plain = kopt.solve(formulation, Sample(X, y, kernel=KERNELS[kernel]))
     scale = one.certificate.as_given.scale
     assert abs(one.value - other.value) <= VALUE * scale
-    assert abs(one.value - plain.value) > 1e-3 * scale
+    assert abs(one.value - plain.value) > 10 * VALUE * scale
     new = rng.standard_normal((9, 3))
     f = one.decision_function(new)
     np.testing.assert_allclose(other.decision_function(new), f, atol=MULTIPLIER * np.max(np.abs(f)))
@@ -206,16 +209,14 @@ def test_costs_of_a_nu_machine_are_repetitions_for_another_nu(cls):
 
 
 @every_name
-def test_costs_are_refused_or_matter(name):
+def test_costs_are_used_or_refused(name):
     given = instance(name, "sum", 0)
-    rng = np.random.default_rng(6)
-    sample = Sample(given.sample.X, given.sample.y, kernel=KERNELS["sum"], costs=rng.uniform(1.1, 2.0, given.sample.n))
-    if not uses_costs(given.formulation, sample):
+    sample = Sample(given.sample.X, given.sample.y, kernel=KERNELS["sum"], costs=np.linspace(1.1, 2.0, given.sample.n))
+    if uses_costs(given.formulation, sample):
+        given.formulation.check(sample)
+    else:
         with pytest.raises(kopt.InputError, match="costs"):
             kopt.solve(given.formulation, sample)
-        return
-    scale = kopt.solve(given.formulation, given.sample).certificate.as_given.scale
-    assert abs(kopt.solve(given.formulation, sample).value - given.optimum) > CERTIFIED * scale
 
 
 class OneClass(Formulation):
@@ -232,21 +233,27 @@ class OneClass(Formulation):
         )
 
 
+def away_from_the_origin() -> tuple[np.ndarray, np.ndarray]:
+    """Points and new points; around the origin the normalised linear kernel has no hyperplane but w = 0."""
+    rng = np.random.default_rng(31)
+    return tuple(data(Task.NOVELTY, size, 1.0, rng)[0] + [3.0, 0.0, 0.0] for size in (23, 11))
+
+
 @pytest.mark.parametrize("nu", [0.13, 0.37, 0.8])
 @pytest.mark.parametrize("kernel", list(KERNELS))
 def test_the_sphere_is_the_one_class_machine_for_a_normalised_kernel(kernel, nu):
     """With k(x, x) = 1: w = c and r^2 = 1 - 2 rho + ||c||^2; catalogue 2.4."""
-    X, _ = data(Task.NOVELTY, 23, 1.0, np.random.default_rng(31))
+    X, new = away_from_the_origin()
     sample = Sample(X, kernel=KERNELS[kernel].normalised())
     sphere, plane = kopt.solve(NuHypersphere(nu=nu), sample), kopt.solve(OneClass(nu=nu), sample)
-    c, w = sphere.primal.c, plane.primal.w
+    c, w, rho = sphere.primal.c, plane.primal.w, plane.primal.rho
     assert plane.certificate.as_given.worst <= PRIMAL_SIDE
     assert (c - w).norm <= MULTIPLIER * c.norm
-    assert pytest.approx(1 - 2 * plane.primal.rho + c.norm_squared, abs=MAP) == sphere.primal.R
-    np.testing.assert_allclose(sphere.predict(X), np.where(w.values >= plane.primal.rho - MAP, 1, -1))
+    assert abs(sphere.primal.R - (1 - 2 * rho + c.norm_squared)) <= MAP
+    np.testing.assert_allclose(sphere.decision_function(new), 2 * (plane.decision_function(new) - rho), atol=MAP)
 
 
 def test_the_sphere_is_another_machine_where_the_diagonal_varies():
-    X, _ = data(Task.NOVELTY, 23, 1.0, np.random.default_rng(31))
+    X, _ = away_from_the_origin()
     sphere, plane = kopt.solve(NuHypersphere(nu=0.37), Sample(X)), kopt.solve(OneClass(nu=0.37), Sample(X))
-    assert (sphere.primal.c - plane.primal.w).norm > 0.01 * plane.primal.w.norm
+    assert (sphere.primal.c - plane.primal.w).norm > DIFFERENT * plane.primal.w.norm

@@ -14,13 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import ClassVar
 
 import cvxpy as cp
 import numpy as np
 import pytest
 
 import kopt
-from kopt.cones import Cone, NonNegative
+from kopt.cones import Cone, Free, NonNegative
 from kopt.formulation import Pair
 from kopt.kernels import Gaussian, Linear, Polynomial
 from kopt.views import ExplicitView, ProductView
@@ -49,14 +50,14 @@ Place = tuple[str, str]
 def machine(name: str) -> kopt.Formulation:
     cls = FORMULATIONS[name]
     chosen = PARAMETERS.get(name, {})
-    others = {f.name: 0.8 * f.default for f in dataclasses.fields(cls) if f.name not in chosen and f.default is not ...}
+    others = {f.name: 0.8 * f.default for f in dataclasses.fields(cls) if f.name not in chosen}
     return cls(**{**others, **chosen})
 
 
 def draw(formulation: kopt.Formulation, kernel: str, seed: int) -> kopt.Sample:
-    """Unbalanced classes, unequal costs where they count; apart only for machines without slack variables."""
+    """Unbalanced classes that overlap, and are apart only for machines without slack variables."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(N, 2)) + [0.3, -0.2]
+    X = rng.normal(loc=(0.3, -0.2), size=(N, 2))
     y = np.where(np.arange(N) < 8, 1.0, -1.0)
     if formulation.task is kopt.Task.CLASSIFICATION:
         slacks = Structure(formulation, kopt.Sample(X, y)).vectors
@@ -83,7 +84,7 @@ class Structure:
         self.vectors = [name for name, v in plain.items() if v.size > 1]
         self.dual_variables = [name for name, v in self.dual.variables.items() if v.id not in self.dual_view.leaves]
         self.eliminated = list(self.dual.multipliers)
-        self.equalities = [name for name, cone in self.dual.cones.items() if not cone.pointwise]
+        self.equalities = [name for name, cone in self.dual.cones.items() if isinstance(cone, Free)]
 
     def names_in(self, expression: cp.Expression) -> set[str]:
         """The plain variables and weight vectors of a primal expression."""
@@ -471,10 +472,10 @@ def applicable() -> list[object]:
 
 
 class Tally:
-    tried: Counter[str] = Counter()
-    refused: Counter[str] = Counter()
-    located: Counter[str] = Counter()
-    lucky: Counter[str] = Counter()
+    tried: ClassVar[Counter[str]] = Counter()
+    refused: ClassVar[Counter[str]] = Counter()
+    located: ClassVar[Counter[str]] = Counter()
+    lucky: ClassVar[Counter[str]] = Counter()
 
 
 def judge(kind: str, case: Case, mutant: Mutant) -> str | None:
@@ -584,6 +585,24 @@ def test_without_a_dual_a_missing_multiplier_counts_as_infinite():
         assert certificate.as_given.complementarity[name].relative == np.inf
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_dual_variables_alone_that_are_not_finite_are_refused_by_name(name, value):
+    """Nothing can be recovered from them: either no certificate holds, or the refusal says which number it is."""
+    correct = case(name, "gaussian", "dual")
+    variables = correct.structure.dual_variables
+    answer = {variable: np.array(correct.answer[variable]) for variable in variables}
+    answer[variables[0]][2] = value
+    blamed = []
+    try:
+        certificate = kopt.verify(correct.formulation, correct.sample, answer)
+        blamed = [where for _, where, residual in certificate.as_given if residual.relative == np.inf]
+        assert not certificate.holds(REFUSED_AT)
+    except kopt.InputError as error:
+        blamed = [error.what]
+    assert any(variables[0] in where for where in blamed), blamed
+
+
 LOOSE = {
     "SCS-1e-2-dual": ("SCS", "dual", {"eps": 1e-2}),
     "SCS-1e-3-primal": ("SCS", "primal", {"eps": 1e-3}),
@@ -652,7 +671,7 @@ def dual_points(correct: Case) -> Iterator[tuple[str, Answer]]:
     else:
         share = np.full(N, 1.0 / N)
     for total in (1.0, getattr(formulation, "nu", 0.5), 1e-3):
-        yield f"feasible {total:g}", {name: total * share for name in names}
+        yield f"feasible {total:g}", dict.fromkeys(names, total * share)
 
 
 @cache
@@ -672,6 +691,8 @@ def test_the_repaired_bounds_contain_the_optimum(name, kernel, side):
     accuracy = (above - below) + 1e-10 * max(1.0, abs(above))
     feasible = 0
     for label, answer in dual_points(correct):
+        if kernel != INSTANCES[0][0] and label in ("huge", "scale 1e6", "one entry", "feasible 0.001"):
+            continue  # seen on the first instance
         bounds = kopt.verify(correct.formulation, correct.sample, answer).bounds
         assert bounds.lower <= above + accuracy, f"{label}: {bounds} against {above!r}"
         assert bounds.upper >= below - accuracy, f"{label}: {bounds} against {below!r}"

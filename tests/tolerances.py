@@ -43,3 +43,9 @@ LINEAR_SYSTEM = 1e-7
 # Closed forms and maps between two certified solutions: values to VALUE, everything that is a root of a value or a
 # quotient of two of them to this.
 MAP = 1e-5
+
+# A proof of infeasibility is checked in the squares of its numbers; what is left of them is rounding.
+RAY = 1e-12
+
+# Controls: two machines that are not the same must differ by this much, far more than any tolerance above.
+DIFFERENT = 1e-2

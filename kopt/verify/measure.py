@@ -14,7 +14,7 @@ from kopt.verify.stationarity import stationarity
 
 
 def measure(conditions: Conditions) -> Record:
-    """Feasibility of both sides, stationarity, complementarity and gap of the point that the conditions are bound to."""
+    """Feasibility of both sides, stationarity, complementarity and gap at the point that is bound."""
     primal, scale = conditions.primal, conditions.scale
     notes = [] if conditions.dual is not None else ["No dual is declared: the gap is that of the Lagrangian."]
     return Record(
