@@ -36,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     shown = commands.add_parser("example", help="solve and certify a formulation on a built-in sample for its task")
     shown.add_argument("formulation", nargs="?", default=SHOWN, help="name of a formulation (see `kopt list`)")
     shown.add_argument("--side", choices=("primal", "dual"), help="the side to solve")
-    shown.add_argument("--method", default="auto", help="the solver, such as CLARABEL, PIQP, OSQP, SCS, ECOS")
+    shown.add_argument("--method", default="auto", help="the solver, such as CLARABEL, DENSE, OSQP, SCS, ECOS")
     shown.set_defaults(run=_example)
     listed = commands.add_parser("list", help="list the formulations that are installed")
     listed.set_defaults(run=_list)

@@ -97,7 +97,14 @@ class Free(Cone):
 
 
 class SecondOrder(Cone):
-    """`norm(X) <= t`, column by column of the stacked residual -(t, X)."""
+    """`norm(X) <= t`, column by column of the stacked residual -(t, X).
+
+    by_rows   whether CVXPY has one cone per row of X
+    """
+
+    def __init__(self, residual: cp.Expression, by_rows: bool = False) -> None:
+        super().__init__(residual)
+        self.by_rows = by_rows
 
     @staticmethod
     def _excess(stacked: np.ndarray) -> float:
@@ -123,9 +130,9 @@ class SecondOrder(Cone):
     def from_cvxpy(self, dual_value: Any) -> np.ndarray:
         """CVXPY gives the two parts apart."""
         t, X = (np.asarray(part, dtype=float) for part in dual_value)
-        shape = self.residual.shape
-        columns = 1 if len(shape) == 1 else shape[1]
-        return np.vstack([t.reshape(1, columns), X.reshape(-1, columns, order="F")]).reshape(shape, order="F")
+        if self.residual.ndim == 1:
+            return np.concatenate([t.ravel(), X.ravel()])
+        return np.vstack([t.reshape(1, -1), X.T if self.by_rows else X])
 
 
 class Semidefinite(Cone):
@@ -168,7 +175,7 @@ def cone_of(constraint: Constraint) -> Cone:
         case Zero():
             return Free(constraint.args[0])
         case cp.SOC():
-            return SecondOrder(-_stacked(constraint))
+            return SecondOrder(-_stacked(constraint), by_rows=constraint.axis == 1)
         case cp.PSD():
             return Semidefinite(-constraint.args[0])
     raise DeclarationError(

@@ -140,9 +140,17 @@ class Pair:
         return program
 
     def check(self) -> None:
-        """Refuse names that do not tie the two programs together."""
+        """Refuse variables without names, constraints without multipliers, names that tie nothing together."""
+        for program in (self.primal, self.dual):
+            if program is not None:
+                _ = program.variables, program.cones, program.domain_cones
         if self.dual is None:
             return
+        if self.dual.sign == self.primal.sign:
+            verb = "minimise" if self.primal.sign > 0 else "maximise"
+            raise DeclarationError(
+                f"In {self.name} both the primal and the dual {verb}.", "The dual of a minimisation is a maximisation."
+            )
         known = {**self.dual.variables, **self.dual.multipliers}
         for name, cone in self.primal.cones.items():
             if name not in known:

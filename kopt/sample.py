@@ -57,7 +57,13 @@ class Sample:
         """
         matrices = K if isinstance(K, Mapping) else {"K": K}
         kernels = {name: Precomputed(check_positive_semidefinite(matrix)) for name, matrix in matrices.items()}
-        n = len(next(iter(kernels.values())).K)
+        sizes = {name: len(kernel.K) for name, kernel in kernels.items()}
+        n = next(iter(sizes.values()), 0)
+        if len(set(sizes.values())) > 1:
+            raise InputError(
+                f"The Gram matrices have different sizes: {', '.join(f'{k} {v}' for k, v in sizes.items())}.",
+                "Give one matrix per kernel, all on the same points.",
+            )
         return cls(np.arange(n), y, kernel=kernels, costs=costs)
 
     def gram(self, kernel: str | None = None) -> Gram:

@@ -21,13 +21,14 @@ class Attempt:
     """One solver's try: what it said, and what its answer was worth."""
 
     method: str
+    side: str
     status: str
     seconds: float
     worst: float
 
     def __str__(self) -> str:
         worth = f"worst relative residual {self.worst:.1e}" if np.isfinite(self.worst) else "no usable answer"
-        return f'{self.method} said "{self.status}" in {self.seconds:.2f} s: {worth}'
+        return f'{self.method} on the {self.side} side said "{self.status}" in {self.seconds:.2f} s: {worth}'
 
 
 class NewPoints:

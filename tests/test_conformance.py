@@ -127,10 +127,10 @@ class TestBothSides:
         if reason is not None:
             assert reason.strip()
             with pytest.raises(kopt.InputError) as caught:
-                kopt.solve(given.formulation, given.sample, method="PIQP")
+                kopt.solve(given.formulation, given.sample, method="DENSE")
             assert reason in caught.value.what
             return
-        solution = solved(name, kernel, seed, "dual", "PIQP")
+        solution = solved(name, kernel, seed, "dual", "DENSE")
         assert solution.certificate.holds(CERTIFIED)
         assert abs(solution.value - known.middle) <= CERTIFIED * known.scale
 

@@ -1,5 +1,7 @@
 """The same machine written another way: points in another order, K in other units, costs as repetitions."""
 
+from functools import cache
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -44,10 +46,17 @@ from tests.tolerances import (
 every_name = pytest.mark.parametrize("name", list(BY_NAME))
 
 
+@cache
+def solved(name: str, kernel: str) -> kopt.Solution:
+    given = instance(name, kernel, 1)
+    return kopt.solve(given.formulation, given.sample)
+
+
+@cache
 def imperfect_answer(name: str, kernel: str) -> dict[str, np.ndarray]:
     """Every primal and dual variable of an instance, a percent away from the optimum."""
     given = instance(name, kernel, 1)
-    solution = kopt.solve(given.formulation, given.sample, side="dual")
+    solution = solved(name, kernel)
     rng = np.random.default_rng(8)
     answer = {}
     for side, point in {"primal": solution.primal, "dual": solution.dual}.items():
@@ -92,7 +101,7 @@ class TestPermutedSample:
     def test_the_solution_is_permuted(self, name, kernel):
         given = instance(name, kernel, 1)
         order = np.random.default_rng(4).permutation(given.sample.n)
-        one = kopt.solve(given.formulation, given.sample)
+        one = solved(name, kernel)
         other = kopt.solve(given.formulation, permuted(given.sample, order))
         assert abs(other.value - one.value) <= VALUE * one.certificate.as_given.scale
         for key in variable_names(given.formulation.problem(given.sample, "dual")):
@@ -149,8 +158,7 @@ class TestScaledKernel:
             assert getattr(other.bounds, bound) == pytest.approx(expected, rel=SAME_RESIDUAL)
 
     def test_the_solution_is_rescaled(self, cls, kernel, s):
-        given = instance(cls.__name__, kernel, 1)
-        one = kopt.solve(given.formulation, given.sample)
+        one = solved(cls.__name__, kernel)
         other = kopt.solve(*self.rescaled(cls, kernel, s))
         factor = s ** POWERS[cls]["value"]
         assert other.certificate.holds(CERTIFIED)

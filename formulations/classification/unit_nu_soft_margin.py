@@ -83,7 +83,10 @@ class UnitNuSoftMargin(Formulation):
         u = s.combination(s.y * dual.alpha)
         w = u / u.norm if u.norm > 0 else u
         gamma, b = best_margin_and_offset(s.y, w.values, self.bound(s))
-        return {"w": w, "b": b, "gamma": gamma, "xi": np.maximum(0.0, gamma - s.y * (w.values + b))}
+        xi = np.maximum(0.0, gamma - s.y * (w.values + b))
+        if self.bound(s) @ xi > gamma:  # w = 0 has the value 0, which is better
+            return {"w": 0.0 * w, "b": 0.0, "gamma": 0.0, "xi": np.zeros(s.n)}
+        return {"w": w, "b": b, "gamma": gamma, "xi": xi}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """Theorem 7.33: nu bounds the margin errors from above and the support vectors from below."""

@@ -78,7 +78,10 @@ class UnitSoftMargin(Formulation):
         u = s.combination(s.y * dual.alpha)
         w = u / u.norm if u.norm > 0 else u
         gamma, b = best_margin_and_offset(s.y, w.values, self.C * s.costs)
-        return {"w": w, "b": b, "gamma": gamma, "xi": np.maximum(0.0, gamma - s.y * (w.values + b))}
+        xi = np.maximum(0.0, gamma - s.y * (w.values + b))
+        if self.C * s.costs @ xi > gamma:  # w = 0 has the value 0, which is better
+            return {"w": 0.0 * w, "b": 0.0, "gamma": 0.0, "xi": np.zeros(s.n)}
+        return {"w": w, "b": b, "gamma": gamma, "xi": xi}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """Theorem 7.30's slack sum, and the relaxation."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import piqp
 
 from kopt.formulation import Formulation
+from kopt.projection import Polyhedron
 from kopt.quadratic import QuadraticProgram, quadratic_program
 from kopt.sample import Sample
 from kopt.solvers.solver import RawAnswer, Solver
@@ -19,7 +22,7 @@ SMALL = 300
 class Dense(Solver):
     """PIQP's dense interior point method, called directly with bounds as bounds."""
 
-    name = "PIQP"
+    name = "DENSE"
 
     def place(self, sample: Sample) -> float:
         """Before the conic solvers once compiling through CVXPY costs more than forming the matrix."""
@@ -36,31 +39,25 @@ class Dense(Solver):
         """Form the matrix and solve."""
         program = quadratic_program(formulation, sample)
         assert isinstance(program, QuadraticProgram)
-        solver = piqp.DenseSolver()
-        for name in ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"):
-            setattr(solver.settings, name, ACCURACY)
-        solver.settings.max_iter = MOST_ITERATIONS
-        set_ = program.feasible
-        lower, upper = set_.box
-        solver.setup(
-            np.asfortranarray(program.matrix()),
-            program.linear,
-            *_rows(set_.A, set_.b),
-            *_inequalities(set_.G, set_.h),
-            lower,
-            upper,
-        )
-        status = solver.solve()
-        z = np.clip(solver.result.x, lower, upper)
-        return RawAnswer(status.name.removeprefix("PIQP_").lower(), program.by_name(z))
+        z, status = minimise(program.matrix(), program.linear, program.feasible)
+        return RawAnswer(status, program.by_name(z))
 
 
-def _rows(matrix: object, side: object) -> tuple[np.ndarray | None, np.ndarray | None]:
+def minimise(P: np.ndarray, linear: np.ndarray, feasible: Polyhedron) -> tuple[np.ndarray, str]:
+    """The z that minimises 1/2 z' P z + linear' z over a polyhedron, and the solver's word on it."""
+    solver = piqp.DenseSolver()
+    for name in ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"):
+        setattr(solver.settings, name, ACCURACY)
+    solver.settings.max_iter = MOST_ITERATIONS
+    lower, upper = feasible.box
+    A, b = _rows(feasible.A, feasible.b)
+    G, h = _rows(feasible.G, feasible.h)
+    solver.setup(np.asfortranarray(P), linear, A, b, G, None, h, lower, upper)
+    status = solver.solve()
+    return np.clip(solver.result.x, lower, upper), status.name.removeprefix("PIQP_").lower()
+
+
+def _rows(matrix: Any, side: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
     if matrix is None:
         return None, None
-    return np.asfortranarray(matrix.toarray()), np.asarray(side, dtype=float)  # type: ignore[attr-defined]
-
-
-def _inequalities(matrix: object, side: object) -> tuple[np.ndarray | None, None, np.ndarray | None]:
-    rows, upper = _rows(matrix, side)
-    return rows, None, upper
+    return np.asfortranarray(matrix.toarray()), np.asarray(side, dtype=float)

@@ -2,97 +2,89 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterator
+from typing import NoReturn
 
-import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from kopt.errors import Infeasible
-from kopt.formulation import Formulation, Pair
+from kopt.formulation import Formulation
 from kopt.point import Point
-from kopt.polyhedra import feasible_polyhedron, membership, split
 from kopt.projection import Polyhedron, project
+from kopt.quadratic import QuadraticProgram, quadratic_program
 from kopt.sample import Sample
-from kopt.verify.conditions import Conditions
-from kopt.views import ExplicitView
+from kopt.solvers.dense import minimise
+from kopt.views import ProductView
 
-# The curvature left along the ray, relative to what it would be without cancellation.
-FLAT = 1e-12
+# The squared length left along the ray, relative to what it would be without cancellation: rounding in c' K c.
+FLAT = 1e-15
 
 
 def prove_infeasible(formulation: Formulation, sample: Sample) -> None:
     """Raise Infeasible if the dual grows without bound along a ray; return if no such ray is found.
 
-    A ray d satisfies the homogeneous constraints of the dual, has slope q'd = 1, and the curved part of the dual
-    objective vanishes along it. It is found by minimising that part, and checked with products by K alone.
+    A ray d satisfies the homogeneous constraints of the dual, the objective grows along it, and the kernel terms
+    vanish on it. It is found by minimising them, and checked with products by K alone.
     """
-    view = ExplicitView(sample)
-    dual = Pair(formulation, view, view).dual
-    if dual is None:
+    program = quadratic_program(formulation, sample)
+    if isinstance(program, str):
         return
-    variables = dual.variables
-    polyhedron = feasible_polyhedron(dual, variables)
-    if polyhedron is None:
+    cone = _recession(program.feasible)
+    if not np.isinf(cone.box).any() or not program.linear.any():
         return
-    cone = _recession(polyhedron)
-    if not np.any(np.isinf(cone.box)):
-        return  # a bounded feasible set has no rays
-    slope, start = _slope_at_zero(dual.objective.expr, list(variables.values()))
-    if slope is None:
-        return
-    d = cp.hstack([cp.vec(variable, order="F") for variable in variables.values()])
-    curved = slope @ d - (dual.objective.expr - start)
-    problem = cp.Problem(cp.Minimize(curved), [*membership(cone, d), slope @ d == 1])
-    if not problem.is_dcp():
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-14, tol_gap_rel=1e-12, tol_feas=1e-12)
-        except cp.error.SolverError:
-            return
-    if d.value is not None:
-        ray = split(project(d.value, cone).point, variables)
-        _check_and_raise(formulation, sample, ray, slope, start)
+    P = program.matrix()
+    P /= np.trace(P) or 1.0
+    growing = _growing(cone, program.linear)
+    z, _ = minimise(P, np.zeros(program.linear.size), growing)
+    for candidate in _polished(z, P, growing) if np.isfinite(z).all() else ():
+        ray = project(candidate, cone).point
+        growth = -float(program.linear @ ray)
+        left, whole = _curvature(program, ray)
+        if growth > 0 and left <= FLAT * whole:
+            _refuse(formulation, sample, Point(program.by_name(ray / growth)))
 
 
-def _check_and_raise(
-    formulation: Formulation, sample: Sample, ray: dict[str, np.ndarray], slope: np.ndarray, start: float
-) -> None:
-    conditions = Conditions(formulation, sample)
-    conditions.bind_dual(ray, {})
-    growth = float(slope @ np.concatenate([part.ravel(order="F") for part in ray.values()]))
-    objective = conditions.dual_objective
-    assert objective is not None
-    curved = growth - (float(objective.value[0]) - start)
-    whole = 0.0
-    for vector in conditions.dual_view.vectors:
-        c = np.abs(vector.number.coefficients).reshape(sample.n, -1)
-        whole += float(np.sum(c * np.sqrt(vector.gram.diagonal)[:, None])) ** 2
-    if growth <= 0 or abs(curved) > FLAT * max(whole, growth):
-        return
-    words = formulation.explain_infeasible(conditions.dual_view, Point(ray))
-    what, remedy = words or (
+def _refuse(formulation: Formulation, sample: Sample, point: Point) -> NoReturn:
+    what, remedy = formulation.explain_infeasible(ProductView(sample), point) or (
         f"The primal of {formulation!r} has no feasible point: its dual grows without bound along a ray.",
         "Relax a constraint, for example with slack variables.",
     )
-    raise Infeasible(what, remedy, Point(ray))
+    raise Infeasible(what, remedy, point)
+
+
+def _polished(z: np.ndarray, P: np.ndarray, growing: Polyhedron) -> Iterator[np.ndarray]:
+    """The ray of an interior point method, moved as little as possible to P d = 0 on its support, then as it is."""
+    rows, sides = growing.A.toarray(), np.asarray(growing.b)
+    for threshold in (1e-3, 1e-5):
+        support = np.flatnonzero(np.abs(z) > threshold * np.abs(z).max())
+        M = np.vstack([P[np.ix_(support, support)], rows[:, support]])
+        right = np.concatenate([np.zeros(len(support)), sides])
+        candidate = np.zeros_like(z)
+        candidate[support] = z[support] + np.linalg.lstsq(M, right - M @ z[support], rcond=None)[0]
+        yield candidate
+    yield z
 
 
 def _recession(polyhedron: Polyhedron) -> Polyhedron:
+    """The directions in which a polyhedron extends to infinity."""
     lower, upper = (np.where(np.isfinite(bound), 0.0, bound) for bound in polyhedron.box)
     b, h = np.zeros(np.size(polyhedron.b)), np.zeros(np.size(polyhedron.h))
     return Polyhedron(lower, upper, polyhedron.A, b, polyhedron.G, h)
 
 
-def _slope_at_zero(expression: cp.Expression, variables: list[cp.Variable]) -> tuple[np.ndarray | None, float]:
-    for variable in variables:
-        variable.save_value(np.zeros(variable.shape))
-    gradients = expression.grad
-    parts = []
-    for variable in variables:
-        gradient = gradients.get(variable)
-        if gradient is None:
-            return None, 0.0
-        parts.append(np.asarray(getattr(gradient, "toarray", lambda g=gradient: g)(), dtype=float).ravel())
-    return np.concatenate(parts), float(expression.value)
+def _growing(cone: Polyhedron, linear: np.ndarray) -> Polyhedron:
+    """The directions along which the dual objective grows at rate 1."""
+    rows = sp.csr_array(-linear[None, :])
+    A = rows if cone.A is None else sp.vstack([cone.A, rows], format="csr")
+    return Polyhedron(*cone.box, A, [*np.asarray(cone.b), 1.0], cone.G, cone.h)
+
+
+def _curvature(program: QuadraticProgram, ray: np.ndarray) -> tuple[float, float]:
+    """The quadratic terms on a ray, and what they would be if the points were parallel and of one sign."""
+    left = whole = 0.5 * float(program.shift @ ray**2)
+    for term in program.terms:
+        c = term.J @ ray
+        left += term.factor * term.gram.norm_squared(c)
+        whole += term.factor * float(np.abs(c) @ np.sqrt(term.gram.diagonal)) ** 2
+    return left, whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -27,51 +28,54 @@ class CertificateWarning(UserWarning):
 def solve(formulation: Formulation, sample: Sample, side: str | None = None, method: str = "auto") -> Solution:
     """The solution of a formulation on a sample, with its certificate.
 
-    side     "dual" (the default where a dual is declared) or "primal"
+    side     "dual" or "primal"; where none is named, the dual if there is one, and the primal if that fails
     method   "auto" starts with CLARABEL, or with a dense quadratic programming solver where the sample is large
              enough for it to pay, and goes on to other solvers while the certificate does not hold to 1e-6; a name
-             ("CLARABEL", "OSQP", "SCS", "ECOS", "PIQP", or any that CVXPY has installed) means that solver alone
+             ("CLARABEL", "OSQP", "SCS", "ECOS", "DENSE", or any that CVXPY has installed) means that solver alone
 
-    >>> # solution = kopt.solve(SoftMargin(C=1.0), sample)
+    >>> import kopt
+    >>> from kopt.examples import example
+    >>> [SoftMargin] = [f for f in kopt.discover() if f.__name__ == "SoftMargin"]
+    >>> solve(SoftMargin(C=1.0), example(SoftMargin.task)).certificate.holds(1e-6)
+    True
     """
     formulation.check(sample)
-    side = _chosen_side(formulation, sample, side)
     attempts: list[Attempt] = []
-    best: tuple[Certificate, str] | None = None
-    suspicious = False
-    for solver in candidates(formulation, sample, side, method):
-        answer, seconds = _timed(solver, formulation, sample, side)
+    best: tuple[Certificate, Attempt] | None = None
+    for tried_side, solver in _tries(formulation, sample, side, method):
+        answer, seconds = _timed(solver, formulation, sample, tried_side)
         certificate = _judged(formulation, sample, answer)
         worst = np.inf if certificate is None else certificate.as_given.worst
-        attempts.append(Attempt(solver.name, answer.status, seconds, worst))
-        suspicious |= "infeasible" in answer.status or "unbounded" in answer.status
-        if certificate is not None and (best is None or worst < best[0].as_given.worst):
-            best = certificate, solver.name
-        if worst <= TOLERANCE:
+        attempts.append(Attempt(solver.name, tried_side, answer.status, seconds, worst))
+        if certificate is not None and (best is None or worst < best[1].worst):
+            best = certificate, attempts[-1]
+        if certificate is not None and certificate.holds(TOLERANCE):
             break
-        if suspicious:
+        if len(attempts) == 1:
             prove_infeasible(formulation, sample)
-    if best is None or best[0].as_given.worst > TOLERANCE:
-        prove_infeasible(formulation, sample)
     if best is None:
         raise SolverError(
-            f"No solver returned an answer for {formulation!r}: {'; '.join(map(str, attempts))}.",
-            "Check the scale of the data and the parameters, or name another method.",
+            f"No solver returned an answer for {formulation!r} ({_words(attempts)}).",
+            "Check the scale of the data and the parameters, whether the problem has a solution at all, or name "
+            "another method.",
         )
-    certificate, name = best
+    certificate, attempt = best
     if not certificate.holds(TOLERANCE):
-        warnings.warn(_doubt(certificate, name), CertificateWarning, stacklevel=2)
-    return Solution(formulation, sample, side, name, tuple(attempts), certificate)
+        warnings.warn(_doubt(certificate, attempt.method), CertificateWarning, stacklevel=2)
+    return Solution(formulation, sample, attempt.side, attempt.method, tuple(attempts), certificate)
 
 
-def _chosen_side(formulation: Formulation, sample: Sample, side: str | None) -> str:
+def _tries(formulation: Formulation, sample: Sample, side: str | None, method: str) -> Iterator[tuple[str, Solver]]:
+    """Sides and solvers in the order in which they are tried."""
     if side not in (None, "primal", "dual"):
         raise InputError(f"The side is {side!r}.", 'Choose "primal" or "dual".')
-    view = ProductView(sample)
-    declared = Pair(formulation, view, view).dual is not None
+    declared = Pair(formulation, ProductView(sample), ProductView(sample)).dual is not None
     if side == "dual" and not declared:
         raise InputError(f"{type(formulation).__name__} declares no dual.", 'Choose side="primal", or declare it.')
-    return side or ("dual" if declared else "primal")
+    first = side or ("dual" if declared else "primal")
+    yield from ((first, solver) for solver in candidates(formulation, sample, first, method))
+    if side is None and method == "auto" and first == "dual":
+        yield from (("primal", solver) for solver in candidates(formulation, sample, "primal", method))
 
 
 def _timed(solver: Solver, formulation: Formulation, sample: Sample, side: str) -> tuple[RawAnswer, float]:
@@ -84,6 +88,10 @@ def _judged(formulation: Formulation, sample: Sample, answer: RawAnswer) -> Cert
     if not answer.values or not all(np.isfinite(value).all() for value in answer.values.values()):
         return None
     return certify(formulation, sample, answer.values)
+
+
+def _words(attempts: list[Attempt]) -> str:
+    return ", ".join(f"{attempt.method} said {attempt.status}" for attempt in attempts)
 
 
 def _doubt(certificate: Certificate, method: str) -> str:

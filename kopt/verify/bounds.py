@@ -23,27 +23,25 @@ FEASIBLE = 1e-10
 class Bounds:
     """lower <= optimum <= upper, in the user's sense of the objective.
 
-    moved      distance by which the dual variables were moved to become feasible, and relative to their length
-    gap        upper - lower
-    notes      why a bound is missing, where one is
+    gap, relative_gap       upper - lower, computed without cancellation, and relative to the size of the objective
+    moved, relative_moved   how far the dual variables were moved to become feasible, and relative to their length
+    rounding                an estimate of the rounding in the two values, by which each bound has been widened
+    notes                   why a bound is missing, where one is
     """
 
-    lower: float
-    upper: float
-    moved: float
-    relative_moved: float
-    relative_gap: float
+    lower: float = -np.inf
+    upper: float = np.inf
+    gap: float = np.inf
+    relative_gap: float = np.inf
+    moved: float = np.inf
+    relative_moved: float = np.inf
+    rounding: float = 0.0
     notes: tuple[str, ...] = ()
 
     @property
-    def gap(self) -> float:
-        """Width of the enclosure."""
-        return self.upper - self.lower
-
-    @property
     def consistent(self) -> bool:
-        """False if the lower bound exceeds the upper one by more than rounding: then the declaration is wrong."""
-        return not self.relative_gap < -1e-12
+        """False if the lower bound exceeds the upper one: then the declaration is wrong."""
+        return not self.gap < 0
 
 
 def repaired_bounds(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> Bounds:
@@ -51,14 +49,14 @@ def repaired_bounds(formulation: Formulation, conditions: Conditions, dual: Mapp
 
     The conditions are bound to the repaired point; products by K taken before are used again where nothing moved.
     """
-    maximising = conditions.primal.sign < 0
-    point, moved, relative, note = _projected(conditions, dual)
-    if point is None:
-        return _ordered(maximising, -np.inf, np.inf, np.inf, np.inf, np.inf, (note,))
+    try:
+        point, moved = _feasible_dual(conditions, dual)
+    except InputError as error:
+        return Bounds(notes=(f"No bounds: {error.what}",))
     conditions.bind_dual(point, {})
     conditions.bind_primal(recovered(formulation, conditions, point))
     record = measure(conditions)
-    lower, upper = conditions.dual_value, conditions.primal_value
+    lower, upper, gap = conditions.dual_value, conditions.primal_value, conditions.gap
     notes = []
     if not _feasible(record.dual_feasibility):
         lower = -np.inf
@@ -66,43 +64,48 @@ def repaired_bounds(formulation: Formulation, conditions: Conditions, dual: Mapp
     if not _feasible(record.primal_feasibility):
         upper = np.inf
         notes.append("No upper bound: the recovered primal point is not feasible.")
-    gap = conditions.gap + 2 * conditions.price_of_violations if np.isfinite(lower + upper) else np.inf
-    relative_gap = 0.0 if gap == 0 else gap / record.scale if record.scale > 0 else np.inf
-    if np.isfinite(gap):
-        # The gap without cancellation is the better number; the lower bound stays as it is.
-        upper = max(upper, lower + gap)
-    return _ordered(maximising, lower, upper, moved, relative, relative_gap, tuple(notes))
+    if notes:
+        gap = np.inf
+    else:
+        # A point that a solver completed may undercut the optimum by the price of what it violates.
+        gap += 2 * conditions.price_of_violations + 2 * conditions.rounding
+        lower -= conditions.rounding
+        upper = lower + gap
+    length = float(np.sqrt(sum(np.sum(part**2) for part in point.values())))
+    maximising = conditions.primal.sign < 0
+    return Bounds(
+        lower=-upper if maximising else lower,
+        upper=-lower if maximising else upper,
+        gap=gap,
+        relative_gap=_ratio(gap, record.scale),
+        moved=moved,
+        relative_moved=_ratio(moved, length),
+        rounding=conditions.rounding,
+        notes=tuple(notes),
+    )
 
 
-def _ordered(
-    maximising: bool, lower: float, upper: float, moved: float, relative: float, gap: float, notes: tuple[str, ...]
-) -> Bounds:
-    if maximising:
-        lower, upper = -upper, -lower
-    return Bounds(lower, upper, moved, relative, gap, notes)
+def _ratio(value: float, scale: float) -> float:
+    if value == 0:
+        return 0.0
+    return value / scale if scale > 0 else np.inf
 
 
 def _feasible(residuals: Mapping[str, Any]) -> bool:
     return all(residual.relative <= FEASIBLE for residual in residuals.values())
 
 
-def _projected(
-    conditions: Conditions, dual: Mapping[str, Any]
-) -> tuple[dict[str, np.ndarray] | None, float, float, str]:
+def _feasible_dual(conditions: Conditions, dual: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], float]:
+    """Feasible dual variables near the given ones, and how far they were moved; refused where that is impossible."""
     if conditions.dual is None:
-        return None, np.inf, np.inf, "No bounds: no dual is declared."
+        raise InputError("no dual is declared.", "Declare it.")
     variables = {name: conditions.dual.variables[name] for name in conditions.dual_names}
     missing = [name for name in variables if name not in dual or not np.isfinite(dual[name]).all()]
     if missing:
-        return None, np.inf, np.inf, f"No bounds: {', '.join(missing)} is not given or not finite."
+        raise InputError(f"{', '.join(missing)} is not given or not finite.", "Give all dual variables.")
     polyhedron = feasible_polyhedron(conditions.dual, variables)
     if polyhedron is None:
-        return None, np.inf, np.inf, "No bounds: the dual's feasible set is not a box with a few rows."
+        raise InputError("the dual's feasible set is not a box with a few rows.", "No repair is known for it.")
     start = np.concatenate([np.asarray(dual[name], dtype=float).ravel(order="F") for name in variables])
-    try:
-        point = nearby_point(start, polyhedron)
-    except InputError as error:
-        return None, np.inf, np.inf, f"No bounds: {error.what}"
-    length, moved = float(np.linalg.norm(point)), float(np.linalg.norm(point - start))
-    relative = moved / length if length > 0 else (np.inf if moved else 0.0)
-    return split(point, variables), moved, relative, ""
+    point = nearby_point(start, polyhedron)
+    return split(point, variables), float(np.linalg.norm(point - start))

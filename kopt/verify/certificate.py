@@ -72,6 +72,11 @@ def verify(formulation: Formulation, sample: Sample, answer: Mapping[str, Any]) 
 
 def certify(formulation: Formulation, sample: Sample, answer: Mapping[str, Any]) -> Certificate:
     """As `verify`, for a sample that has been checked already."""
+    with np.errstate(all="ignore"):  # an infinite or missing number ends as an infinite residual
+        return _certified(formulation, sample, answer)
+
+
+def _certified(formulation: Formulation, sample: Sample, answer: Mapping[str, Any]) -> Certificate:
     conditions = Conditions(formulation, sample)
     primal_given, dual_given, multipliers = _sorted_answer(conditions, answer)
     conditions.bind_dual(dual_given, multipliers)
@@ -98,6 +103,8 @@ def _sorted_answer(
     conditions: Conditions, answer: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The answer's values as primal variables, dual variables, and multipliers that are neither."""
+    if not isinstance(answer, Mapping):
+        raise InputError(f"The answer is of type {type(answer).__name__}.", 'Give values by name: {"alpha": ...}.')
     primal_names = set(conditions.primal_names)
     dual_names = set(conditions.dual_names)
     names = primal_names | dual_names | set(conditions.primal.cones)
@@ -107,7 +114,7 @@ def _sorted_answer(
         what = f"The answer names {unknown[0]!r}" if unknown else "The answer is empty"
         raise InputError(f"{what}.", f"Known are: {known}.")
     primal = {name: value for name, value in answer.items() if name in primal_names}
-    dual = {name: np.asarray(value, dtype=float) for name, value in answer.items() if name in dual_names}
+    dual = {name: conditions.dual_array(name, value) for name, value in answer.items() if name in dual_names}
     multipliers = {name: value for name, value in answer.items() if name in conditions.primal.cones}
     return primal, dual, {name: value for name, value in multipliers.items() if name not in dual}
 

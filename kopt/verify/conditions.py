@@ -12,6 +12,7 @@ from kopt.formulation import Formulation, Pair
 from kopt.sample import Sample
 from kopt.verify.first_order import FirstOrder, first_order
 from kopt.views import ProductView
+from kopt.views.products import fitting
 
 # Relative rounding below which a sum of terms is taken as zero.
 ROUNDING = 1e-13
@@ -44,10 +45,7 @@ class Conditions:
                 if source is not None:
                     given[name] = source.value
         self.multipliers = {
-            name: np.asarray(given[name], dtype=float).reshape(cone.residual.shape, order="F")
-            if name in given
-            else np.full(cone.residual.shape, np.nan)
-            for name, cone in self.primal.cones.items()
+            name: fitting(name, given.get(name), cone.residual.shape) for name, cone in self.primal.cones.items()
         }
 
     def bind_primal(self, primal: Mapping[str, object]) -> None:
@@ -119,11 +117,17 @@ class Conditions:
     def scale(self) -> float:
         """What gap and complementarity are compared with: the absolute terms of the primal objective.
 
-        Where they vanish, the floors of the norms in either objective remain. The dual's own terms do not count: its
-        linear term can be of any size while it cancels.
+        Where they vanish, the floor of the norms in the dual objective remains. The dual's own terms do not count:
+        its linear term can be of any size while it cancels.
         """
         floor = 0.0 if self.dual_objective is None else self.dual_objective.floor
-        return max(self.objective.size, self.objective.floor, floor if np.isfinite(floor) else 0.0)
+        return max(self.objective.size, floor if np.isfinite(floor) else 0.0)
+
+    @property
+    def rounding(self) -> float:
+        """An estimate of the rounding in the gap."""
+        dual = 0.0 if self.dual_objective is None else self.dual_objective.rounding
+        return ROUNDING * self.scale + self.objective.rounding + dual
 
     @property
     def gap(self) -> float:
@@ -148,6 +152,11 @@ class Conditions:
                 if seen.any():
                     others.append(float(np.max(self.gradient(variable)[1][seen] / weight[seen])))
         return max(own, min(others, default=0.0))
+
+    def dual_array(self, name: str, value: object) -> np.ndarray:
+        """The value of a dual variable as an array of its shape."""
+        assert self.dual is not None
+        return fitting(name, value, self.dual.variables[name].shape)
 
     @property
     def primal_names(self) -> list[str]:

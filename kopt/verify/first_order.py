@@ -26,13 +26,15 @@ class FirstOrder:
 
     gradients   by id of the variable, variable size x expression size
     magnitude   per entry, the sum of the absolute values of its first-order terms
-    floor       what the norms in it count for at least
+    floor       what the norms in it count for at least, but no more than the terms beside them where there are any
+    rounding    an estimate of the rounding that its norms carry
     """
 
     value: np.ndarray
     gradients: dict[int, sp.csr_array]
     magnitude: np.ndarray
     floor: float
+    rounding: float
 
     @property
     def size(self) -> float:
@@ -55,7 +57,8 @@ def first_order(expression: cp.Expression, view: ProductView) -> FirstOrder:
     gradients: dict[int, sp.csr_array] = {}
     linear = np.zeros(value.size)
     magnitude = np.zeros(value.size)
-    floor = 0.0
+    floor = rounding = 0.0
+    beside = np.zeros(value.size)
     with np.errstate(all="ignore"):
         found = expression.grad
     for variable, gradient in found.items():
@@ -63,10 +66,18 @@ def first_order(expression: cp.Expression, view: ProductView) -> FirstOrder:
         gradients[variable.id] = matrix
         x = np.asarray(variable.value, dtype=float).ravel(order="F")
         linear += matrix.T @ x
-        magnitude += np.abs(matrix).T @ np.abs(x)
-        if variable.id in leaves:
-            floor += float(np.abs(matrix).sum()) * leaves[variable.id].floor(variable)
-    return FirstOrder(value, gradients, magnitude + np.abs(value - linear), floor)
+        terms = np.abs(matrix).T @ np.abs(x)
+        magnitude += terms
+        if variable.id not in leaves:
+            beside += terms
+        else:
+            slope = float(np.abs(matrix).sum())
+            floor += slope * leaves[variable.id].floor(variable)
+            rounding += slope * leaves[variable.id].rounding(variable)
+    constant = np.abs(value - linear)
+    others = float(np.max(beside + constant, initial=0.0))
+    floor = min(floor, others) if others > 0 else floor
+    return FirstOrder(value, gradients, magnitude + constant, floor, rounding)
 
 
 def _matrix(gradient: Any, rows: int, columns: int) -> sp.csr_array:

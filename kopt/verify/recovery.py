@@ -18,8 +18,10 @@ def recovered(formulation: Formulation, conditions: Conditions, dual: Mapping[st
     """The primal point that belongs to dual variables to which the conditions are bound.
 
     Without a rule of the formulation's own, the weight vectors follow from stationarity and the other variables
-    minimise the primal with these weights.
+    minimise the primal with these weights. From multipliers that are not finite nothing follows.
     """
+    if not all(np.isfinite(multiplier).all() for multiplier in conditions.multipliers.values()):
+        return {}
     if conditions.dual is not None and all(name in dual for name in conditions.dual_names):
         point = formulation.recover(conditions.dual_view, Point(dual))
         if point is not None:

@@ -7,7 +7,7 @@ import numpy as np
 from kopt.verify.conditions import Conditions
 from kopt.verify.first_order import kinked_variables
 from kopt.verify.record import MISSING, Residual
-from kopt.views.products import ProductVector
+from kopt.views.products import NORM_FLOOR, ProductVector
 
 # A bound on a norm this small, relative to what it is compared with, is as good as the norm and saves a product.
 NEGLIGIBLE = 1e-10
@@ -55,11 +55,13 @@ def _lagrangian_slack(conditions: Conditions, name: str, notes: list[str]) -> Re
 def _in_feature_space(conditions: Conditions, weight: ProductVector) -> Residual:
     """The gradient in a weight vector is a combination Phi' q of the points; its norm is (q' K q)^(1/2)."""
     q = np.zeros_like(weight.number.coefficients)
-    pull = freedom = 0.0
+    pull = freedom = floor = 0.0
     for vector in conditions.primal_view.vectors:
         for factor, term in vector.terms:
             if term is weight:
                 coefficients, length, free = _gradient_in(conditions, vector)
+                parts = conditions.gradient(vector.values)[1].reshape(vector.values.shape, order="F")
+                floor += abs(factor) * NORM_FLOOR * vector.orthogonal_norm(vector.spread(parts))
                 q += factor * coefficients
                 pull += abs(factor) * length
                 freedom += abs(factor) * free
@@ -68,7 +70,7 @@ def _in_feature_space(conditions: Conditions, weight: ProductVector) -> Residual
     if bound <= NEGLIGIBLE * pull:
         return Residual.of(bound, pull)
     norm = float(np.sqrt(weight.gram.norm_squared(q)))
-    return Residual.of(float(np.maximum(0.0, norm - freedom)), pull + norm)
+    return Residual.of(float(np.maximum(0.0, norm - freedom)), max(pull + norm, floor))
 
 
 def _gradient_in(conditions: Conditions, vector: ProductVector) -> tuple[np.ndarray, float, float]:
@@ -79,8 +81,7 @@ def _gradient_in(conditions: Conditions, vector: ProductVector) -> tuple[np.ndar
     """
     of_values, of_square, of_norm = (conditions.gradient(leaf)[0] for leaf in vector.leaves[:3])
     c = vector.number.coefficients
-    spread = np.zeros_like(c)
-    spread[slice(None) if vector.rows is None else vector.rows] = of_values.reshape(vector.values.shape, order="F")
+    spread = vector.spread(of_values.reshape(vector.values.shape, order="F"))
     a, k = float(of_square[0]), float(of_norm[0])
     norm = vector.number.norm
     if norm == 0:

@@ -16,8 +16,10 @@ from kopt.gram import Gram
 from kopt.sample import Sample
 from kopt.views.view import View
 
-# A norm counts for at least this fraction of what it would be if the points were orthogonal (see `floor`).
-ORTHOGONAL_FRACTION = 1e-3
+# What a norm and a squared norm count for at least, relative to their values for orthogonal points (see `floor`).
+NORM_FLOOR = 1e-2
+SQUARE_FLOOR = 1e-6
+EPS = float(np.finfo(float).eps)
 
 
 class ProductVector:
@@ -65,19 +67,36 @@ class ProductVector:
         value = values.get(self.name)
         if isinstance(value, Combination):
             return Combination(self.gram, value.coefficients, self.rows, lambda _: value.on_sample)
-        return self.view.numeric(self.gram, _fitting(self.name, value, self.values.shape), self.rows)
+        return self.view.numeric(self.gram, fitting(self.name, value, self.values.shape), self.rows)
 
     def floor(self, leaf: cp.Variable) -> float:
         """The least that a norm counts for when residuals are compared with the size of an objective.
 
-        A norm that vanishes by cancellation has no size of its own; it then counts for a thousandth of
-        (sum_i c_i^2 k_ii)^(1/2), its value if the points were orthogonal.
+        A norm that vanishes by cancellation has no size of its own; it then counts for a hundredth of
+        (sum_i c_i^2 k_ii)^(1/2), its value if the points were orthogonal, and a squared norm for a millionth of that
+        value's square.
         """
+        if leaf is self.norm:
+            return NORM_FLOOR * self.orthogonal_norm(self.number.coefficients)
+        if leaf is self.norm_squared:
+            return SQUARE_FLOOR * self.orthogonal_norm(self.number.coefficients) ** 2
+        return 0.0
+
+    def rounding(self, leaf: cp.Variable) -> float:
+        """An estimate of the rounding in a norm: a few last digits of the sum of the absolute terms of c' K c."""
         if leaf is not self.norm and leaf is not self.norm_squared:
             return 0.0
-        c = self.number.coefficients.reshape(self.gram.n, -1)
-        norm = ORTHOGONAL_FRACTION * float(np.sqrt(np.sum(c**2 * self.gram.diagonal[:, None])))
-        return norm**2 if leaf is self.norm_squared else norm
+        c = np.abs(self.number.coefficients).reshape(self.gram.n, -1)
+        squared = 4 * EPS * float(np.sum(np.sum(c * np.sqrt(self.gram.diagonal)[:, None], axis=0) ** 2))
+        return squared if leaf is self.norm_squared else squared / max(self.number.norm, np.sqrt(squared) or 1.0)
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Values on the rows of this vector as coefficients on all points."""
+        return self.view.numeric(self.gram, values, self.rows).coefficients
+
+    def orthogonal_norm(self, c: np.ndarray) -> float:
+        """The length that sum_i c_i phi(x_i) would have if the points were orthogonal."""
+        return float(np.sqrt(np.sum(c.reshape(self.gram.n, -1) ** 2 * self.gram.diagonal[:, None])))
 
     def __add__(self, other: ProductVector) -> ProductSum:
         return ProductSum([*self.terms, *other.terms])
@@ -180,7 +199,7 @@ class ProductView(View):
         leaves = self.leaves
         for name, variable in variables.items():
             if variable.id not in leaves:
-                variable.save_value(_fitting(name, values.get(name), variable.shape))
+                variable.save_value(fitting(name, values.get(name), variable.shape))
         for vector in self.vectors:
             vector.bind(values)
 
@@ -190,10 +209,18 @@ class ProductView(View):
         return {leaf.id: vector for vector in self.vectors for leaf in vector.leaves}
 
 
-def _fitting(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+def fitting(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A value of a variable as an array of its shape, NaN where it is missing; refused where it does not fit."""
     if value is None:
         return np.full(shape, np.nan)
-    array = np.asarray(value, dtype=float)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        shown = repr(value)
+        raise InputError(
+            f"The value of {name} is {shown if len(shown) < 50 else shown[:47] + '...'}, not an array of numbers.",
+            f"Give numbers in the shape {shape}.",
+        ) from None
     if array.shape != shape and array.size == int(np.prod(shape)) and max(array.ndim, len(shape)) <= 1:
         array = array.reshape(shape)
     if array.shape != shape:
