@@ -13,6 +13,9 @@ from kopt.gram import Gram
 
 Array = np.ndarray
 
+# Below this fraction of its terms the direction of a sum is known to less than half its digits.
+CANCELLED = 1e-7
+
 
 @dataclass(frozen=True)
 class Evaluated:
@@ -70,6 +73,12 @@ class Combination:
     def norm(self) -> float:
         """Length of the vector."""
         return float(np.sqrt(self.norm_squared))
+
+    def direction(self) -> Combination:
+        """The vector of length 1 in the same direction; 0 where so much cancels that it has none."""
+        if self.norm <= CANCELLED * self.gram.uncancelled(self.coefficients):
+            return 0.0 * self
+        return self / self.norm
 
     def at(self, X_new: Any) -> Evaluated:
         """The same vector seen from new points."""

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from kopt import minimise_hinges
+from kopt import Claim, Point, View, at_most, equal, minimise_hinges
 
 
 def class_sums(y: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
@@ -37,3 +37,13 @@ def best_margin_and_offset(
         for sign in (1, -1)
     )
     return (u + v) / 2, (v - u) / 2
+
+
+def relaxation_claim(s: View, primal: Point, dual: Point) -> Claim:
+    """Whether <w, w> <= 1 stands for the text's <w, w> = 1: certainly where its multiplier lambda is positive."""
+    radius = float(np.sqrt(np.max(s.diagonal())))
+    if dual["lambda"] > 1e-6 * radius:
+        return equal("||w||^2 = 1 (the relaxation is tight)", primal.w.norm_squared, 1.0)
+    return at_most(
+        "||w||^2 <= 1 (lambda = 0: a vector of length 1 may or may not attain this)", primal.w.norm_squared, 1.0
+    )

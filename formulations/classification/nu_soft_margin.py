@@ -42,8 +42,8 @@ class NuSoftMargin(Formulation):
         largest = 2 * min(class_sums(s.y, s.costs)) / s.n
         if self.nu > largest * (1 + 1e-12):
             raise InputError(
-                f"nu is {self.nu:g}, but with these classes it can be at most {largest:.6g}.",
-                f"Choose nu <= {largest:.6g}.",
+                f"nu is {self.nu:.12g}, but with these classes it can be at most {largest:.12g}.",
+                f"Choose nu <= {largest:.12g}.",
             )
 
     def primal(self, s: View) -> Program:

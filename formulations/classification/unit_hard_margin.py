@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
+from formulations.classification.margins import relaxation_claim
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal
 
 
@@ -59,8 +60,7 @@ class UnitHardMargin(Formulation):
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """w is the direction of sum_i y_i alpha_i phi(x_i), b halfway between the classes."""
-        u = s.combination(s.y * dual.alpha)
-        w = u / u.norm if u.norm > 0 else u
+        w = s.combination(s.y * dual.alpha).direction()
         nearest_plus, nearest_minus = w.values[s.y > 0].min(), w.values[s.y < 0].max()
         if nearest_plus < nearest_minus:  # this direction does not separate: w = 0 has the larger margin 0
             return {"w": 0.0 * w, "b": 0.0, "gamma": 0.0}
@@ -72,4 +72,4 @@ class UnitHardMargin(Formulation):
         distance = s.combination(2 * s.y * dual.alpha).norm
         radius = float(np.sqrt(np.max(s.diagonal())))
         yield equal("gamma = half the distance of the convex hulls", primal.gamma, distance / 2, scale=radius)
-        yield equal("||w||^2 = 1 (the relaxation is tight)", primal.w.norm_squared, 1.0)
+        yield relaxation_claim(s, primal, dual)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset, class_sums
-from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, equal, fraction
+from formulations.classification.margins import best_margin_and_offset, class_sums, relaxation_claim
+from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, fraction
 from kopt.claim import counting_claims
 
 
@@ -42,8 +42,8 @@ class UnitNuSoftMargin(Formulation):
         largest = 2 * min(class_sums(s.y, s.costs)) / s.n
         if self.nu > largest * (1 + 1e-12):
             raise InputError(
-                f"nu is {self.nu:g}, but with these classes it can be at most {largest:.6g}.",
-                f"Choose nu <= {largest:.6g}.",
+                f"nu is {self.nu:.12g}, but with these classes it can be at most {largest:.12g}.",
+                f"Choose nu <= {largest:.12g}.",
             )
 
     def bound(self, s: View) -> np.ndarray:
@@ -80,8 +80,7 @@ class UnitNuSoftMargin(Formulation):
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """w is the direction of sum_i y_i alpha_i phi(x_i); gamma and b are order statistics of its values."""
-        u = s.combination(s.y * dual.alpha)
-        w = u / u.norm if u.norm > 0 else u
+        w = s.combination(s.y * dual.alpha).direction()
         gamma, b = best_margin_and_offset(s.y, w.values, self.bound(s))
         xi = np.maximum(0.0, gamma - s.y * (w.values + b))
         if self.bound(s) @ xi > gamma:  # w = 0 has the value 0, which is better
@@ -93,4 +92,4 @@ class UnitNuSoftMargin(Formulation):
         decision = primal.w.values + primal.b
         excess = primal.gamma - s.y * decision
         yield from counting_claims(excess, s.costs, self.nu * s.n, float(np.max(np.abs(decision))))
-        yield equal("||w||^2 = 1 (the relaxation is tight)", primal.w.norm_squared, 1.0)
+        yield relaxation_claim(s, primal, dual)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset, class_sums
+from formulations.classification.margins import best_margin_and_offset, class_sums, relaxation_claim
 from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, equal, positive
 
 
@@ -75,8 +75,7 @@ class UnitSoftMargin(Formulation):
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """w is the direction of sum_i y_i alpha_i phi(x_i); gamma and b are order statistics of its values."""
-        u = s.combination(s.y * dual.alpha)
-        w = u / u.norm if u.norm > 0 else u
+        w = s.combination(s.y * dual.alpha).direction()
         gamma, b = best_margin_and_offset(s.y, w.values, self.C * s.costs)
         xi = np.maximum(0.0, gamma - s.y * (w.values + b))
         if self.C * s.costs @ xi > gamma:  # w = 0 has the value 0, which is better
@@ -87,5 +86,6 @@ class UnitSoftMargin(Formulation):
         """Theorem 7.30's slack sum, and the relaxation."""
         u = s.combination(s.y * dual.alpha)
         slacks = self.C * s.costs @ primal.xi
-        yield equal("C sum xi = gamma - sqrt(-W)", slacks, primal.gamma - u.norm, scale=abs(primal.gamma) + u.norm)
-        yield equal("||w||^2 = 1 (the relaxation is tight)", primal.w.norm_squared, 1.0)
+        radius = float(np.sqrt(np.max(s.diagonal())))
+        yield equal("C sum xi = gamma - sqrt(-W)", slacks, primal.gamma - u.norm, scale=radius)
+        yield relaxation_claim(s, primal, dual)

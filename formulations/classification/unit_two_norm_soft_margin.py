@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset
+from formulations.classification.margins import best_margin_and_offset, relaxation_claim
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
 
 
@@ -63,8 +63,7 @@ class UnitTwoNormSoftMargin(Formulation):
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """w is the direction of sum_i y_i alpha_i phi(x_i); gamma and b balance the slacks of the two classes."""
-        u = s.combination(s.y * dual.alpha)
-        w = u / u.norm if u.norm > 0 else u
+        w = s.combination(s.y * dual.alpha).direction()
         gamma, b = best_margin_and_offset(s.y, w.values, self.C * s.costs, power=2)
         return {"w": w, "b": b, "gamma": gamma, "xi": np.maximum(0.0, gamma - s.y * (w.values + b))}
 
@@ -73,4 +72,4 @@ class UnitTwoNormSoftMargin(Formulation):
         u = s.combination(s.y * dual.alpha)
         squares = np.sum(dual.alpha**2 / s.costs)
         yield equal("gamma = sqrt(alpha' G alpha) + 1/(2C) sum alpha^2", primal.gamma, u.norm + squares / (2 * self.C))
-        yield equal("||w||^2 = 1 (the relaxation is tight)", primal.w.norm_squared, 1.0)
+        yield relaxation_claim(s, primal, dual)

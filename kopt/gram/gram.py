@@ -100,6 +100,22 @@ class Gram:
             return float(np.sum((Phi.T @ c) ** 2))
         return float(np.maximum(0.0, np.sum(c * (self.product(c) if product is None else product))))
 
+    def rounding(self, c: Matrix) -> float:
+        """An estimate of the rounding in `norm_squared`: a few last digits of the sum of its absolute terms."""
+        digits = 4 * float(np.finfo(np.float64).eps)
+        if self.features is not None or "factor" in self.__dict__:
+            digits = digits**2  # there the norm itself is a sum of few terms, good to its own last digits
+        return digits * self.uncancelled(c) ** 2
+
+    def uncancelled(self, c: Matrix) -> float:
+        """sum_i |c_i| sqrt(k_ii): the length that sum_i c_i phi(x_i) would have if nothing cancelled."""
+        return float(np.sum(np.abs(c).reshape(self.n, -1) * self.lengths[:, None]))
+
+    @cached_property
+    def lengths(self) -> Matrix:
+        """The lengths sqrt(k_ii) of the points in feature space."""
+        return np.sqrt(np.maximum(self.diagonal, 0.0))
+
     def cross(self, X: Points) -> Matrix:
         """The values k(x, x_j) of new points x, m x n."""
         X = self.kernel.check_new(X, self.X)

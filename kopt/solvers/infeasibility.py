@@ -17,8 +17,8 @@ from kopt.sample import Sample
 from kopt.solvers.dense import minimise
 from kopt.views import ProductView
 
-# The squared length left along the ray, relative to what it would be without cancellation: rounding in c' K c.
-FLAT = 1e-15
+# The squared length left along the ray, relative to what it would be without cancellation: rounding in K and c' K c.
+FLAT = 1e-14
 
 
 def prove_infeasible(formulation: Formulation, sample: Sample) -> None:
@@ -86,5 +86,5 @@ def _curvature(program: QuadraticProgram, ray: np.ndarray) -> tuple[float, float
     for term in program.terms:
         c = term.J @ ray
         left += term.factor * term.gram.norm_squared(c)
-        whole += term.factor * float(np.abs(c) @ np.sqrt(term.gram.diagonal)) ** 2
+        whole += term.factor * term.gram.uncancelled(c) ** 2
     return left, whole

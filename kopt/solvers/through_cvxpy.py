@@ -84,7 +84,7 @@ class ThroughCvxpy(Solver):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # what an inexact answer is worth, the certificate says
                     problem.solve(solver=self.name, **options)
-            except cp.error.SolverError:
+            except (cp.error.SolverError, ValueError):  # SCS refuses programs without constraints by a ValueError
                 continue
             return str(problem.status)
         return "failed"

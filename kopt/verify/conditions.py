@@ -125,9 +125,21 @@ class Conditions:
 
     @property
     def rounding(self) -> float:
-        """An estimate of the rounding in the gap."""
+        """An estimate of the rounding in the gap: of the norms in both objectives, and of the values of vectors."""
         dual = 0.0 if self.dual_objective is None else self.dual_objective.rounding
-        return ROUNDING * self.scale + self.objective.rounding + dual
+        return ROUNDING * self.scale + self.objective.rounding + dual + self._rounding_of_values
+
+    @property
+    def _rounding_of_values(self) -> float:
+        """What the last digits of K c are worth at the multipliers."""
+        total = 0.0
+        for vector in self.primal_view.vectors:
+            rounding = vector.rounding_of_values().ravel(order="F")
+            for name, multiplier in self.multipliers.items():
+                gradient = self.constraints[name].gradients.get(vector.values.id)
+                if gradient is not None:
+                    total += float(rounding @ (np.abs(gradient) @ np.abs(multiplier.ravel(order="F"))))
+        return total
 
     @property
     def gap(self) -> float:

@@ -65,8 +65,7 @@ def _in_feature_space(conditions: Conditions, weight: ProductVector) -> Residual
                 q += factor * coefficients
                 pull += abs(factor) * length
                 freedom += abs(factor) * free
-    lengths = np.sqrt(np.maximum(weight.gram.diagonal, 0.0))
-    bound = float(np.sum(np.abs(q).reshape(len(lengths), -1) * lengths[:, None]))
+    bound = weight.gram.uncancelled(q)
     if bound <= NEGLIGIBLE * pull:
         return Residual.of(bound, pull)
     norm = float(np.sqrt(weight.gram.norm_squared(q)))

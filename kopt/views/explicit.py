@@ -80,6 +80,19 @@ class ExplicitCombination(ExplicitVector):
         return self.gram.dense[np.ix_(self.rows, self.rows)]
 
     @property
+    def norm(self) -> cp.Expression:
+        """(e' K e)^(1/2), as a multiple of a norm of size 1: solvers measure cones in absolute terms."""
+        return self._unit * cp.norm(cp.vec(self.coordinates / self._unit, order="F"), 2)
+
+    def norm_squared_over(self, t: Any) -> cp.Expression:
+        """e' K e / t, likewise."""
+        return self._unit**2 * cp.quad_over_lin(self.coordinates / self._unit, t)
+
+    @property
+    def _unit(self) -> float:
+        return float(np.sqrt(np.mean(self.gram.diagonal))) or 1.0
+
+    @property
     def norm_squared(self) -> cp.Expression:
         """e' K e; K has been diagnosed, so CVXPY need not."""
         if self.coefficients.ndim > 1:

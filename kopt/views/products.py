@@ -83,12 +83,20 @@ class ProductVector:
         return 0.0
 
     def rounding(self, leaf: cp.Variable) -> float:
-        """An estimate of the rounding in a norm: a few last digits of the sum of the absolute terms of c' K c."""
-        if leaf is not self.norm and leaf is not self.norm_squared:
-            return 0.0
-        c = np.abs(self.number.coefficients).reshape(self.gram.n, -1)
-        squared = 4 * EPS * float(np.sum(np.sum(c * np.sqrt(self.gram.diagonal)[:, None], axis=0) ** 2))
-        return squared if leaf is self.norm_squared else squared / max(self.number.norm, np.sqrt(squared) or 1.0)
+        """An estimate of the rounding in a norm."""
+        squared = self.gram.rounding(self.number.coefficients)
+        norm = self.number.norm
+        if leaf is self.norm:
+            return float(np.sqrt(norm**2 + squared) - norm)
+        if leaf is self.norm_squared:
+            return squared + 2 * EPS * norm**2
+        return 0.0
+
+    def rounding_of_values(self) -> np.ndarray:
+        """An estimate of the rounding in each value."""
+        lengths = self.gram.lengths[slice(None) if self.rows is None else self.rows]
+        rounding = 4 * EPS * self.gram.uncancelled(self.number.coefficients) * lengths
+        return np.broadcast_to(rounding.reshape(-1, *[1] * (self.values.ndim - 1)), self.values.shape)
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Values on the rows of this vector as coefficients on all points."""
@@ -153,8 +161,21 @@ class ProductCombination(ProductVector):
         """Set the leaves from the value of the coefficients."""
         super().bind(values)
         for leaf, t in self._quotients:
-            norm_squared = self.number.norm_squared
-            leaf.save_value(0.0 if norm_squared == 0 else norm_squared / float(t.value))
+            leaf.save_value(_quotient(self.number.norm_squared, t))
+
+    def floor(self, leaf: cp.Variable) -> float:
+        """A quotient has the floor of its numerator."""
+        for quotient, t in self._quotients:
+            if leaf is quotient:
+                return _quotient(super().floor(self.norm_squared), t)
+        return super().floor(leaf)
+
+    def rounding(self, leaf: cp.Variable) -> float:
+        """A quotient has the rounding of its numerator."""
+        for quotient, t in self._quotients:
+            if leaf is quotient:
+                return _quotient(super().rounding(self.norm_squared), t)
+        return super().rounding(leaf)
 
     def _number(self, values: Mapping[str, Any]) -> Combination:
         return self.view.numeric(self.gram, self.coefficients.value, self.rows)
@@ -207,6 +228,10 @@ class ProductView(View):
     def leaves(self) -> dict[int, ProductVector]:
         """The vector that each leaf stands for, by the id of the leaf."""
         return {leaf.id: vector for vector in self.vectors for leaf in vector.leaves}
+
+
+def _quotient(numerator: float, t: Any) -> float:
+    return 0.0 if numerator == 0 else numerator / float(t.value)
 
 
 def fitting(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
