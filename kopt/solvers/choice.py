@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TypeGuard
@@ -33,14 +34,16 @@ def _stands_alone(item: type) -> TypeGuard[type[Solver]]:
     return issubclass(item, Solver) and not inspect.isabstract(item) and item is not ThroughCvxpy
 
 
-def candidates(formulation: Formulation, sample: Sample, side: str, method: str) -> list[Solver]:
+def candidates(formulation: Formulation, sample: Sample, side: str, method: str) -> Iterator[Solver]:
     """The solvers to try, in order: the one that is named, or for "auto" all that accept the problem."""
     solvers = available()
     if method != "auto":
-        return [_named(method, solvers, formulation, sample, side)]
+        yield _named(method, solvers, formulation, sample, side)
+        return
     placed = [(place, solver) for solver in solvers.values() if (place := solver.place(sample)) is not None]
-    ordered = [solver for _, solver in sorted(placed, key=lambda pair: pair[0])]
-    return [solver for solver in ordered if solver.accepts(formulation, sample, side) is None]
+    for _, solver in sorted(placed, key=lambda pair: pair[0]):
+        if solver.accepts(formulation, sample, side) is None:
+            yield solver
 
 
 def _named(method: str, solvers: dict[str, Solver], formulation: Formulation, sample: Sample, side: str) -> Solver:
