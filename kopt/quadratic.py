@@ -47,12 +47,14 @@ class QuadraticProgram:
     linear: np.ndarray
     feasible: Polyhedron
 
-    def matrix(self) -> np.ndarray:
-        """The dense matrix P of the objective 1/2 z' P z + linear' z."""
-        P = sum(term.dense() for term in self.terms)
-        P = np.zeros((self.linear.size, self.linear.size)) if isinstance(P, int) else P
-        P[np.diag_indices_from(P)] += self.shift
-        return P
+    def dense(self) -> tuple[np.ndarray, np.ndarray]:
+        """P and q of the objective 1/2 z' P z + q' z, divided by their size: solvers stop at absolute tolerances."""
+        P = np.diag(self.shift)
+        for term in self.terms:
+            P += term.dense()
+        size = max(float(np.max(np.abs(self.linear))), float(np.mean(np.diag(P)))) or 1.0
+        P /= size
+        return P, self.linear / size
 
     def by_name(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """The values of the dual variables."""

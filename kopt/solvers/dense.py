@@ -39,7 +39,7 @@ class Dense(Solver):
         """Form the matrix and solve."""
         program = quadratic_program(formulation, sample)
         assert isinstance(program, QuadraticProgram)
-        z, status = minimise(program.matrix(), program.linear, program.feasible)
+        z, status = minimise(*program.dense(), program.feasible)
         return RawAnswer(status, program.by_name(z))
 
 

@@ -33,7 +33,7 @@ def prove_infeasible(formulation: Formulation, sample: Sample) -> None:
     cone = _recession(program.feasible)
     if not np.isinf(cone.box).any() or not program.linear.any():
         return
-    P = program.matrix()
+    P, _ = program.dense()
     P /= np.trace(P) or 1.0
     growing = _growing(cone, program.linear)
     z, _ = minimise(P, np.zeros(program.linear.size), growing)

@@ -73,7 +73,8 @@ class ThroughCvxpy(Solver):
 
     def _solve_quadratic(self, quadratic: QuadraticProgram) -> RawAnswer:
         z = cp.Variable(quadratic.linear.size, name="z")
-        objective = 0.5 * cp.quad_form(z, cp.psd_wrap(quadratic.matrix())) + quadratic.linear @ z
+        P, q = quadratic.dense()
+        objective = 0.5 * cp.quad_form(z, cp.psd_wrap(P)) + q @ z
         status = self._run(cp.Problem(cp.Minimize(objective), membership(quadratic.feasible, z)))
         return RawAnswer(status) if z.value is None else RawAnswer(status, quadratic.by_name(z.value))
 
