@@ -1,13 +1,13 @@
 """Kernel machines declared as a primal and a dual, solved, and certified."""
 
-from kopt.claim import Claim, at_most, equal
+from kopt.claim import Claim, at_most, counting_claims, equal
 from kopt.combination import Combination
 from kopt.completion import minimise_hinges
 from kopt.discovery import discover
 from kopt.errors import DeclarationError, Infeasible, InputError, KoptError, SolverError
 from kopt.formulation import Formulation, Reference
 from kopt.gram import diagnose, repair
-from kopt.parameters import fraction, nonnegative, parameter, positive
+from kopt.parameters import Domain, fraction, nonnegative, parameter, positive
 from kopt.point import Point
 from kopt.program import Program
 from kopt.sample import Sample
@@ -25,6 +25,7 @@ __all__ = [
     "Claim",
     "Combination",
     "DeclarationError",
+    "Domain",
     "Formulation",
     "Infeasible",
     "InputError",
@@ -38,6 +39,7 @@ __all__ = [
     "Task",
     "View",
     "at_most",
+    "counting_claims",
     "diagnose",
     "discover",
     "equal",

@@ -12,7 +12,7 @@ from kopt.errors import InputError, KoptError
 from kopt.examples import example
 from kopt.formulation import Formulation
 from kopt.solvers import solve
-from kopt.verify.certificate import DEFAULT_TOLERANCE
+from kopt.verify.certificate import TOLERANCE
 
 # What `kopt` shows when nothing is named.
 SHOWN = "SoftMargin"
@@ -48,7 +48,7 @@ def _example(options: argparse.Namespace) -> int:
     solution = solve(formulation, example(formulation.task), side=options.side, method=options.method)
     print(f"{formulation!r} on {solution.sample!r}, {formulation.reference}")
     print(solution)
-    return 0 if solution.certificate.holds(DEFAULT_TOLERANCE) else 1
+    return 0 if solution.certificate.holds(TOLERANCE) else 1
 
 
 def _list(options: argparse.Namespace) -> int:

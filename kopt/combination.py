@@ -102,5 +102,8 @@ class Combination:
 
     __rmul__ = __mul__
 
+    def __neg__(self) -> Combination:
+        return self * -1.0
+
     def __truediv__(self, divisor: float) -> Combination:
         return self * (1.0 / divisor)

@@ -37,9 +37,13 @@ class Cone(ABC):
     def __init__(self, residual: cp.Expression) -> None:
         self.residual = residual
 
-    @abstractmethod
     def violation(self, residual: np.ndarray) -> float:
         """How far a residual is from satisfying the constraint."""
+        return float(np.max(self.violations(residual), initial=0.0))
+
+    @abstractmethod
+    def violations(self, residual: np.ndarray) -> np.ndarray:
+        """The same for each part of the constraint that stands for itself."""
 
     @abstractmethod
     def multiplier_violation(self, multiplier: np.ndarray) -> float:
@@ -61,9 +65,9 @@ class Cone(ABC):
 class NonNegative(Cone):
     """`residual <= 0`, entry by entry."""
 
-    def violation(self, residual: np.ndarray) -> float:
-        """Largest positive entry."""
-        return float(np.max(residual, initial=0.0))
+    def violations(self, residual: np.ndarray) -> np.ndarray:
+        """Positive entries."""
+        return np.maximum(residual, 0.0)
 
     def multiplier_violation(self, multiplier: np.ndarray) -> float:
         """Size of the most negative entry."""
@@ -81,9 +85,9 @@ class NonNegative(Cone):
 class Free(Cone):
     """`residual == 0`; the multiplier is free."""
 
-    def violation(self, residual: np.ndarray) -> float:
-        """Largest entry in absolute value."""
-        return float(np.max(np.abs(residual), initial=0.0))
+    def violations(self, residual: np.ndarray) -> np.ndarray:
+        """Entries in absolute value."""
+        return np.abs(residual)
 
     def multiplier_violation(self, multiplier: np.ndarray) -> float:
         """Nothing is asked of a free multiplier, except that it is known."""
@@ -111,9 +115,9 @@ class SecondOrder(Cone):
         columns = stacked.reshape(stacked.shape[0], -1)
         return float(np.max(np.linalg.norm(columns[1:], axis=0) - columns[0], initial=0.0))
 
-    def violation(self, residual: np.ndarray) -> float:
+    def violations(self, residual: np.ndarray) -> np.ndarray:
         """Largest norm(X) - t."""
-        return self._excess(-residual)
+        return np.array([self._excess(-residual)])
 
     def multiplier_violation(self, multiplier: np.ndarray) -> float:
         """The second-order cone is its own dual."""
@@ -144,13 +148,13 @@ class Semidefinite(Cone):
             return float("nan")
         return max(0.0, -float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0]))
 
-    def violation(self, residual: np.ndarray) -> float:
+    def violations(self, residual: np.ndarray) -> np.ndarray:
         """Size of the most negative eigenvalue of the constrained matrix."""
-        return self._excess(-residual)
+        return np.array([self._excess(-residual)])
 
     def multiplier_violation(self, multiplier: np.ndarray) -> float:
-        """The semi-definite cone is its own dual."""
-        return self._excess(multiplier)
+        """The semi-definite cone is its own dual; a multiplier has to be symmetric as well."""
+        return float(np.maximum(self._excess(multiplier), np.max(np.abs(multiplier - multiplier.T)) / 2))
 
     def complementarity(self, multiplier: np.ndarray, residual: np.ndarray) -> float:
         """One inner product of matrices."""

@@ -31,7 +31,9 @@ class Reference:
         return f"{self.text}, {self.item}"
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(positive, nonnegative, fraction, parameter))
+@dataclass_transform(
+    frozen_default=True, kw_only_default=True, field_specifiers=(positive, nonnegative, fraction, parameter)
+)
 class Formulation:
     r"""A kernel machine, declared. Subclass it in one file; nothing needs to be registered.
 
@@ -51,7 +53,7 @@ class Formulation:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        dataclass(frozen=True)(cls)
+        dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
@@ -144,6 +146,17 @@ class Pair:
         for program in (self.primal, self.dual):
             if program is not None:
                 _ = program.variables, program.cones, program.domain_cones
+        if self.primal.domain or self.primal.multipliers:
+            raise DeclarationError(
+                f"The primal of {self.name} has domain= or multipliers=, which belong to a dual.",
+                "Name each constraint of a primal by its multiplier.",
+            )
+        clash = set(self.primal.variables) & set(self.primal.cones)
+        if clash:
+            raise DeclarationError(
+                f"In {self.name} a primal variable and a multiplier are both named {min(clash)!r}.",
+                "Give each a name of its own.",
+            )
         if self.dual is None:
             return
         if self.dual.sign == self.primal.sign:
@@ -158,7 +171,7 @@ class Pair:
                     f"In {self.name} the primal constraint {name!r} has no multiplier in the dual.",
                     f"Name a dual variable {name!r}, or give it in multipliers={{{name!r}: ...}}.",
                 )
-            if known[name].size != cone.residual.size:
+            if known[name].shape != cone.residual.shape:
                 raise DeclarationError(
                     f"In {self.name} the primal constraint {name!r} has shape {cone.residual.shape}, "
                     f"but its multiplier has shape {known[name].shape}.",
@@ -171,7 +184,7 @@ class Pair:
                     f"In {self.name} the dual constraint {name!r} is named after no primal variable.",
                     "Name it after the variable whose multiplier it carries, or list it in domain=[...].",
                 )
-            if variable.size != cone.residual.size:
+            if variable.shape != cone.residual.shape:
                 raise DeclarationError(
                     f"In {self.name} the dual constraint {name!r} has shape {cone.residual.shape}, "
                     f"but the primal variable has shape {variable.shape}.",
@@ -183,3 +196,16 @@ class Pair:
                     f"In {self.name} the multiplier {name!r} belongs to no primal constraint.",
                     f"The primal constraints are: {', '.join(self.primal.cones)}.",
                 )
+
+
+def check_arguments(formulation: object, sample: object) -> None:
+    """Refuse what is no formulation or no sample, and a sample on which the formulation is not defined."""
+    if not isinstance(formulation, Formulation):
+        what = formulation.__name__ if isinstance(formulation, type) else type(formulation).__name__
+        remedy = f"Make one: {what}(...)." if isinstance(formulation, type) else "Give an instance of a Formulation."
+        raise InputError(f"The first argument is {what}, which is not a formulation with its parameters.", remedy)
+    if not isinstance(sample, Sample):
+        raise InputError(
+            f"The second argument is of type {type(sample).__name__}.", "Wrap the data: kopt.Sample(X, y, kernel=...)."
+        )
+    formulation.check(sample)

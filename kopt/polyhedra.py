@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from kopt.cones import Cone, Free, NonNegative
 from kopt.errors import InputError
+from kopt.gradients import affine_parts
 from kopt.program import Program
 from kopt.projection import Polyhedron, project
-from kopt.views.explicit import affine_parts
 
 MOST_ROWS = 64
 
@@ -49,7 +49,8 @@ def feasible_polyhedron(program: Program, variables: Mapping[str, cp.Variable]) 
             return None
     A, G = (sp.vstack(rows[kind], format="csr") if rows[kind] else None for kind in (Free, NonNegative))
     # A box that rounding turned inside out by a last digit is a point.
-    return Polyhedron(np.minimum(lower, upper), np.maximum(lower, upper), A, sides[Free], G, sides[NonNegative])
+    crossed = (lower > upper) & (lower - upper <= 4 * np.finfo(float).eps * np.abs(upper))
+    return Polyhedron(np.where(crossed, upper, lower), upper, A, sides[Free], G, sides[NonNegative])
 
 
 def _stacked(cone: Cone, offsets: Mapping[int, tuple[int, int]], width: int) -> tuple[sp.csr_array, np.ndarray]:

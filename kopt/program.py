@@ -12,8 +12,8 @@ from cvxpy.constraints.constraint import Constraint
 from kopt.cones import Cone, cone_of
 from kopt.errors import DeclarationError
 
-# CVXPY enforces these itself and returns no multiplier for them.
-_SILENT_ATTRIBUTES = ("nonneg", "nonpos", "pos", "neg", "PSD", "NSD", "bounds")
+# Every other attribute is a constraint that CVXPY enforces itself, without a multiplier.
+_HARMLESS_ATTRIBUTES = ("symmetric",)
 
 
 class Program:
@@ -46,6 +46,11 @@ class Program:
             raise DeclarationError(
                 f"The objective of a Program is {objective!r:.80}, of type {type(objective).__name__}.",
                 "Wrap it: cp.Minimize(...) or cp.Maximize(...).",
+            )
+        if constraints is not None and not isinstance(constraints, Mapping):
+            raise DeclarationError(
+                f"The constraints of a Program are of type {type(constraints).__name__}.",
+                'Name each by its multiplier: {"alpha": ..., "mu": ...}.',
             )
         self.objective = objective
         self.constraints = dict(constraints or {})
@@ -80,7 +85,11 @@ class Program:
     @cached_property
     def domain_cones(self) -> dict[str, Cone]:
         """The unnamed constraints as cones, under their text."""
-        return {_shortened(str(constraint)): cone_of(constraint) for constraint in self.domain}
+        cones: dict[str, Cone] = {}
+        for i, constraint in enumerate(self.domain):
+            text = _shortened(str(constraint))
+            cones[text if text not in cones else f"{text} ({i})"] = cone_of(constraint)
+        return cones
 
     @property
     def sign(self) -> float:
@@ -106,9 +115,9 @@ def _check_variable(variable: cp.Variable) -> None:
         raise DeclarationError(
             f"A variable of shape {variable.shape} has no name.", 'Name it: cp.Variable(n, name="alpha").'
         )
-    for attribute in _SILENT_ATTRIBUTES:
+    for attribute, value in variable.attributes.items():
         # `bounds` may hold arrays, whose truth value is not defined.
-        if variable.attributes.get(attribute) is not None and variable.attributes[attribute] is not False:
+        if attribute not in _HARMLESS_ATTRIBUTES and value is not None and value is not False:
             raise DeclarationError(
                 f"The variable {name!r} is declared with {attribute}=..., a constraint without a multiplier.",
                 f'Write it as a constraint under the name of its multiplier, such as "mu": {name} >= 0.',

@@ -9,14 +9,15 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
+from kopt.errors import InputError
 from kopt.formulation import Formulation, Pair
+from kopt.gradients import affine_parts, gradients_of
 from kopt.gram import Gram
 from kopt.polyhedra import feasible_polyhedron, split
 from kopt.program import Program
 from kopt.projection import Polyhedron
 from kopt.sample import Sample
 from kopt.views import ProductView
-from kopt.views.explicit import affine_parts
 from kopt.views.products import ProductCombination
 
 
@@ -72,14 +73,19 @@ def quadratic_program(formulation: Formulation, sample: Sample) -> QuadraticProg
     if dual is None:
         return "no dual is declared"
     variables = {name: v for name, v in dual.variables.items() if v.id not in view.leaves}
-    polyhedron = feasible_polyhedron(dual, variables)
+    try:
+        polyhedron = feasible_polyhedron(dual, variables)
+    except InputError as error:
+        return f"the dual's feasible set is empty ({error.what})"
     if polyhedron is None:
         return "the dual's feasible set is not a box with a few rows"
     sizes = [variable.size for variable in variables.values()]
-    slopes = [_slopes(dual, view, [np.full(size, level) for size in sizes]) for level in (0.0, 1.0)]
     rng = np.random.default_rng(0)
     probe = [rng.standard_normal(size) for size in sizes]
-    slopes.append(_slopes(dual, view, probe))
+    points = [*([np.full(size, level) for size in sizes] for level in (0.0, 1.0)), probe]
+    slopes = [_slopes(dual, view, point) for point in points]
+    if any(not np.isfinite(slope).all() for at_point in slopes for slope in at_point.values()):
+        return "the dual objective is not differentiable everywhere"
     linear, at_ones, at_probe = (_stack(slope, variables) for slope in slopes)
     shift = at_ones - linear
     if not np.allclose(at_probe, linear + shift * np.concatenate(probe), rtol=1e-9, atol=1e-12 * _size(linear)):
@@ -103,9 +109,10 @@ def _slopes(dual: Program, view: ProductView, point: list[np.ndarray]) -> dict[i
         else:
             variable.save_value(next(values).reshape(variable.shape, order="F"))
     return {
-        variable.id: dual.sign * np.asarray(gradient.toarray() if sp.issparse(gradient) else gradient).ravel()
-        for variable, gradient in dual.objective.expr.grad.items()
-        if gradient is not None
+        variable.id: np.full(variable.size, np.nan)
+        if gradient is None
+        else dual.sign * np.asarray(gradient.toarray() if sp.issparse(gradient) else gradient, dtype=float).ravel()
+        for variable, gradient in gradients_of(dual.objective.expr).items()
     }
 
 

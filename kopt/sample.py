@@ -18,6 +18,7 @@ class Sample:
     X        the points: a matrix with one row per point, or any sequence that the kernel understands
     y        labels -1/+1 or targets; None where the task needs none
     kernel   a kernel, or a mapping from name to kernel for machines that use several (the first is the default)
+    budget   the most bytes that any one matrix may need
     costs    how much an error at each point costs, relative to the formulation's own parameter; 1 where not given
 
     Nothing is computed before something needs it.
@@ -34,6 +35,7 @@ class Sample:
         *,
         kernel: Kernel | Mapping[str, Kernel] | None = None,
         costs: Any = None,
+        budget: int = 2_000_000_000,
     ) -> None:
         kernels = _named(kernel if kernel is not None else Linear())
         self.X = X
@@ -44,7 +46,7 @@ class Sample:
             raise InputError("The sample is empty.", "Give at least one point.")
         self.y: Any = None if y is None else _vector("y", y, self.n)
         self.costs = np.ones(self.n) if costs is None else _checked_costs(_vector("costs", costs, self.n))
-        self.grams = {name: Gram(each, self.X) for name, each in kernels.items()}
+        self.grams = {name: Gram(each, self.X, budget=budget) for name, each in kernels.items()}
 
     @classmethod
     def from_gram(cls, K: Any, y: Any = None, *, costs: Any = None) -> Sample:

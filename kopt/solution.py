@@ -12,7 +12,6 @@ from kopt.errors import InputError
 from kopt.formulation import Formulation
 from kopt.point import Point
 from kopt.sample import Sample
-from kopt.show.text import certificate_tree
 from kopt.verify import Certificate
 
 
@@ -99,7 +98,7 @@ class Solution:
         lines = [f"solved on the {self.side} side by {self.method} in {seconds:.2f} s"]
         if len(self.attempts) > 1:
             lines += [f"tried {attempt}" for attempt in self.attempts]
-        return "\n".join([*lines, certificate_tree(self.certificate, 1e-6)])
+        return "\n".join([*lines, str(self.certificate)])
 
 
 def _seen_from(value: Any, X_new: Any) -> Any:

@@ -4,12 +4,22 @@ from typing import Literal
 
 import numpy as np
 
-from kopt import Claim, Point, View, at_most, equal, minimise_hinges
+from kopt import Claim, InputError, Point, Sample, View, at_most, equal, minimise_hinges
 
 
 def class_sums(y: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """Total weight of the positive and of the negative class."""
     return float(weights[y > 0].sum()), float(weights[y < 0].sum())
+
+
+def check_nu(nu: float, s: Sample) -> None:
+    """Refuse a nu for which the multipliers of a class cannot add up to their half."""
+    largest = 2 * min(class_sums(s.y, s.costs)) / s.n
+    if nu > largest * (1 + 1e-12):
+        raise InputError(
+            f"nu is {nu:.12g}, but with these classes it can be at most {largest:.12g}.",
+            f"Choose nu <= {largest:.12g}.",
+        )
 
 
 def best_offset(
@@ -41,9 +51,13 @@ def best_margin_and_offset(
 
 def relaxation_claim(s: View, primal: Point, dual: Point) -> Claim:
     """Whether <w, w> <= 1 stands for the text's <w, w> = 1: certainly where its multiplier lambda is positive."""
-    radius = float(np.sqrt(np.max(s.diagonal())))
-    if dual["lambda"] > 1e-6 * radius:
+    if dual["lambda"] > 1e-6 * radius(s):
         return equal("||w||^2 = 1 (the relaxation is tight)", primal.w.norm_squared, 1.0)
     return at_most(
         "||w||^2 <= 1 (lambda = 0: a vector of length 1 may or may not attain this)", primal.w.norm_squared, 1.0
     )
+
+
+def radius(s: View) -> float:
+    """The length of the longest point in feature space: the unit of margins."""
+    return float(np.sqrt(np.max(s.diagonal())))

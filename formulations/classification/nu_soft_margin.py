@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset, best_offset, class_sums
-from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, equal, fraction
-from kopt.claim import counting_claims
+from formulations.classification.margins import best_margin_and_offset, best_offset, check_nu
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, counting_claims, equal, fraction
 
 
 class NuSoftMargin(Formulation):
@@ -39,12 +38,7 @@ class NuSoftMargin(Formulation):
 
     def requires(self, s: Sample) -> None:
         """The multipliers of each class must be able to add up to nu/2."""
-        largest = 2 * min(class_sums(s.y, s.costs)) / s.n
-        if self.nu > largest * (1 + 1e-12):
-            raise InputError(
-                f"nu is {self.nu:.12g}, but with these classes it can be at most {largest:.12g}.",
-                f"Choose nu <= {largest:.12g}.",
-            )
+        check_nu(self.nu, s)
 
     def primal(self, s: View) -> Program:
         """The margin rho is a variable."""
@@ -88,4 +82,4 @@ class NuSoftMargin(Formulation):
         unit = float(np.max(np.abs(decision)))
         if primal.rho > 1e-5 * unit:
             yield from counting_claims(primal.rho - s.y * decision, s.costs, self.nu * s.n, unit)
-            yield equal("sum alpha = nu", np.sum(dual.alpha), self.nu)
+            yield equal("rho sum alpha = rho nu", primal.rho * np.sum(dual.alpha), primal.rho * self.nu, scale=unit)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import relaxation_claim
+from formulations.classification.margins import radius, relaxation_claim
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal
 
 
@@ -70,6 +70,5 @@ class UnitHardMargin(Formulation):
         """The two classes balance, and the relaxation is tight where the classes are separable."""
         yield equal("sum of alpha over the positive class = 1/2", np.sum(dual.alpha[s.y > 0]), 0.5)
         distance = s.combination(2 * s.y * dual.alpha).norm
-        radius = float(np.sqrt(np.max(s.diagonal())))
-        yield equal("gamma = half the distance of the convex hulls", primal.gamma, distance / 2, scale=radius)
+        yield equal("gamma = half the distance of the convex hulls", primal.gamma, distance / 2, scale=radius(s))
         yield relaxation_claim(s, primal, dual)

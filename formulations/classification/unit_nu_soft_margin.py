@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset, class_sums, relaxation_claim
-from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, fraction
-from kopt.claim import counting_claims
+from formulations.classification.margins import best_margin_and_offset, check_nu, relaxation_claim
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, counting_claims, fraction
 
 
 class UnitNuSoftMargin(Formulation):
@@ -39,12 +38,7 @@ class UnitNuSoftMargin(Formulation):
 
     def requires(self, s: Sample) -> None:
         """The multipliers of each class must be able to add up to 1/2."""
-        largest = 2 * min(class_sums(s.y, s.costs)) / s.n
-        if self.nu > largest * (1 + 1e-12):
-            raise InputError(
-                f"nu is {self.nu:.12g}, but with these classes it can be at most {largest:.12g}.",
-                f"Choose nu <= {largest:.12g}.",
-            )
+        check_nu(self.nu, s)
 
     def bound(self, s: View) -> np.ndarray:
         """Upper bound 1/(nu l) of each multiplier, times its cost."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset, class_sums, relaxation_claim
+from formulations.classification.margins import best_margin_and_offset, class_sums, radius, relaxation_claim
 from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, equal, positive
 
 
@@ -86,6 +86,5 @@ class UnitSoftMargin(Formulation):
         """Theorem 7.30's slack sum, and the relaxation."""
         u = s.combination(s.y * dual.alpha)
         slacks = self.C * s.costs @ primal.xi
-        radius = float(np.sqrt(np.max(s.diagonal())))
-        yield equal("C sum xi = gamma - sqrt(-W)", slacks, primal.gamma - u.norm, scale=radius)
+        yield equal("C sum xi = gamma - sqrt(-W)", slacks, primal.gamma - u.norm, scale=radius(s))
         yield relaxation_claim(s, primal, dual)

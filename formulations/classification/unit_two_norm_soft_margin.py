@@ -1,6 +1,7 @@
 """The soft margin machine with a quadratic penalty and a weight vector of unit length."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -62,10 +63,29 @@ class UnitTwoNormSoftMargin(Formulation):
         )
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
-        """w is the direction of sum_i y_i alpha_i phi(x_i); gamma and b balance the slacks of the two classes."""
+        """w is the direction of sum_i y_i alpha_i phi(x_i); gamma and b balance the slacks of the two classes.
+
+        Where that sum vanishes, lambda = 0 and w follows from the slacks xi_i = alpha_i / (2C) of the support vectors.
+        """
         w = s.combination(s.y * dual.alpha).direction()
+        if w.norm == 0:
+            w = self._with_slacks(s, dual.alpha)
         gamma, b = best_margin_and_offset(s.y, w.values, self.C * s.costs, power=2)
         return {"w": w, "b": b, "gamma": gamma, "xi": np.maximum(0.0, gamma - s.y * (w.values + b))}
+
+    def _with_slacks(self, s: View, alpha: np.ndarray) -> Any:
+        """The shortest w with y_i (<w, phi(x_i)> + b) = gamma - xi_i on the support, for some b and gamma."""
+        support = np.flatnonzero(alpha > 1e-9 * np.max(alpha))
+        y, xi = s.y[support], alpha[support] / (2 * self.C * s.costs[support])
+        values, vectors = np.linalg.eigh(s.gram()[np.ix_(support, support)])
+        kept = values > 1e-12 * values[-1]
+        lengths = np.sqrt(values[kept])
+        system = np.column_stack([vectors[:, kept] * lengths, np.ones(len(y)), -y])
+        z = np.linalg.lstsq(system, -y * xi, rcond=None)[0][:-2]
+        coefficients = np.zeros(s.n)
+        coefficients[support] = vectors[:, kept] @ (z / lengths)
+        w = s.combination(coefficients)
+        return w / max(1.0, w.norm)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The margin from the multipliers, and the relaxation."""

@@ -17,11 +17,11 @@ from kopt import (
     Sample,
     Task,
     View,
+    counting_claims,
     equal,
     fraction,
     minimise_hinges,
 )
-from kopt.claim import counting_claims
 
 
 class NuHypersphere(Formulation):
@@ -35,8 +35,8 @@ class NuHypersphere(Formulation):
                    alpha_i <= 1/l                                               : xi_i
                    alpha_i >= 0
 
-    R is the squared radius; R >= 0 holds by itself because nu <= 1. The text writes the dual in alpha / nu, whose
-    value is that of this one divided by nu. With costs c_i per point, 1/l becomes c_i/l.
+    R is the squared radius; R >= 0 holds by itself, because nu is at most the mean cost. The text writes the dual in
+    alpha / nu, whose value is that of this one divided by nu. With costs c_i per point, 1/l becomes c_i/l.
 
     >>> import kopt
     >>> solution = kopt.solve(NuHypersphere(nu=0.6), kopt.Sample([[0.0], [1.0], [2.0], [9.0]]))

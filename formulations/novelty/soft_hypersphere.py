@@ -83,5 +83,5 @@ class SoftHypersphere(Formulation):
         W = s.diagonal() @ dual.alpha - u.norm_squared / total
         scale = float(np.sum(dual.alpha * s.diagonal()))
         yield equal("r^2 + C sum xi = W", primal.R + self.C * s.costs @ primal.xi, W, scale=scale)
-        difference = (primal.c - u / total).norm_squared
-        yield at_most("the centre is the mean with weights alpha", difference, 0.0, scale=float(np.max(s.diagonal())))
+        distance, longest = (primal.c - u / total).norm, float(np.sqrt(np.max(s.diagonal())))
+        yield at_most("the centre is the mean with weights alpha: ||c - mean|| = 0", distance, 0.0, scale=longest)

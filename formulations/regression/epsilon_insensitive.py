@@ -103,6 +103,5 @@ class EpsilonInsensitive(Formulation):
         earned = s.y @ beta - self.epsilon * np.sum(dual.alpha_hat + dual.alpha)
         size = float(np.abs(s.y) @ np.abs(beta))
         yield equal("y' beta - epsilon |beta| = ||w||^2 + C sum (xi + xi_hat)", earned, spent, scale=size)
-        outside = np.abs(s.y - primal.w.values - primal.b) > self.epsilon + 1e-5 * np.max(np.abs(s.y))
-        at_bound = np.abs(beta[outside]) / (self.C * s.costs[outside])
-        yield equal("|beta| = C outside the tube", np.min(at_bound, initial=1.0), 1.0)
+        unpaid = (self.C * s.costs - dual.alpha) @ primal.xi + (self.C * s.costs - dual.alpha_hat) @ primal.xi_hat
+        yield equal("|beta| = C outside the tube: sum (C - alpha) xi = 0", unpaid, 0.0, scale=spent)

@@ -105,7 +105,7 @@ class Gram:
         digits = 4 * float(np.finfo(np.float64).eps)
         if self.features is not None or "factor" in self.__dict__:
             digits = digits**2  # there the norm itself is a sum of few terms, good to its own last digits
-        return digits * self.uncancelled(c) ** 2
+        return digits * float(np.square(self.uncancelled(c)))
 
     def uncancelled(self, c: Matrix) -> float:
         """sum_i |c_i| sqrt(k_ii): the length that sum_i c_i phi(x_i) would have if nothing cancelled."""
@@ -157,7 +157,7 @@ class Gram:
             raise InputError(
                 f"{name} for n = {self.n} points needs {needed / 1e9:.1f} GB, "
                 f"more than the budget of {self.budget / 1e9:.1f} GB.",
-                f"Raise the budget of Gram, or do without the matrix: {instead}.",
+                f"Raise the budget, as in Sample(..., budget={needed}), or do without the matrix: {instead}.",
             )
 
     @cached_property

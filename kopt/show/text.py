@@ -64,6 +64,8 @@ def _verdict(certificate: Certificate, tolerance: float) -> str:
     if not certificate.bounds.consistent:
         return f"certificate of {name}: REFUSED, the lower bound exceeds the upper one: the declaration is wrong"
     failures = certificate.as_given.failures(tolerance)
+    if not failures:
+        return f"certificate of {name}: DOES NOT HOLD to {tolerance:g} (the optimum is not where the answer says)"
     block, which, residual = failures[0]
     place = block if block == which else f"{block}, {which}"
     return f"certificate of {name}: DOES NOT HOLD to {tolerance:g} ({place}: {residual.relative:.1e})"

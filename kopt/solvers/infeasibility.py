@@ -17,8 +17,10 @@ from kopt.sample import Sample
 from kopt.solvers.dense import minimise
 from kopt.views import ProductView
 
-# The squared length left along the ray, relative to what it would be without cancellation: rounding in K and c' K c.
-FLAT = 1e-14
+# The length left along the ray, relative to what it would be without cancellation: the root of the rounding in c' K c,
+# or the rounding of coordinates where the kernel has them.
+FLAT = 1e-7
+FLAT_IN_COORDINATES = 1e-12
 
 
 def prove_infeasible(formulation: Formulation, sample: Sample) -> None:
@@ -40,8 +42,7 @@ def prove_infeasible(formulation: Formulation, sample: Sample) -> None:
     for candidate in _polished(z, P, growing) if np.isfinite(z).all() else ():
         ray = project(candidate, cone).point
         growth = -float(program.linear @ ray)
-        left, whole = _curvature(program, ray)
-        if growth > 0 and left <= FLAT * whole:
+        if growth > 0 and _is_flat(program, ray):
             _refuse(formulation, sample, Point(program.by_name(ray / growth)))
 
 
@@ -80,11 +81,13 @@ def _growing(cone: Polyhedron, linear: np.ndarray) -> Polyhedron:
     return Polyhedron(*cone.box, A, [*np.asarray(cone.b), 1.0], cone.G, cone.h)
 
 
-def _curvature(program: QuadraticProgram, ray: np.ndarray) -> tuple[float, float]:
-    """The quadratic terms on a ray, and what they would be if the points were parallel and of one sign."""
-    left = whole = 0.5 * float(program.shift @ ray**2)
+def _is_flat(program: QuadraticProgram, ray: np.ndarray) -> bool:
+    """Whether every quadratic term vanishes on a ray, up to the rounding of K."""
+    if np.any(program.shift * ray):
+        return False
     for term in program.terms:
         c = term.J @ ray
-        left += term.factor * term.gram.norm_squared(c)
-        whole += term.factor * term.gram.uncancelled(c) ** 2
-    return left, whole
+        flat = FLAT if term.gram.features is None else FLAT_IN_COORDINATES
+        if term.gram.norm_squared(c) > (flat * term.gram.uncancelled(c)) ** 2:
+            return False
+    return True

@@ -9,16 +9,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from kopt.errors import InputError, SolverError
-from kopt.formulation import Formulation, Pair
+from kopt.formulation import Formulation, Pair, check_arguments
 from kopt.sample import Sample
 from kopt.solution import Attempt, Solution
 from kopt.solvers.choice import candidates
 from kopt.solvers.infeasibility import prove_infeasible
 from kopt.solvers.solver import RawAnswer, Solver
-from kopt.verify import Certificate, certify
+from kopt.verify.certificate import TOLERANCE, Certificate, certify
 from kopt.views import ProductView
-
-TOLERANCE = 1e-6
 
 
 class CertificateWarning(UserWarning):
@@ -39,7 +37,7 @@ def solve(formulation: Formulation, sample: Sample, side: str | None = None, met
     >>> solve(SoftMargin(C=1.0), example(SoftMargin.task)).certificate.holds(1e-6)
     True
     """
-    formulation.check(sample)
+    check_arguments(formulation, sample)
     attempts: list[Attempt] = []
     best: tuple[Certificate, Attempt] | None = None
     for tried_side, solver in _tries(formulation, sample, side, method):
@@ -96,10 +94,16 @@ def _words(attempts: list[Attempt]) -> str:
 
 def _doubt(certificate: Certificate, method: str) -> str:
     failures = certificate.as_given.failures(TOLERANCE)
+    bounds = certificate.bounds
+    if not bounds.consistent:
+        return (
+            f"The lower bound exceeds the upper one by {-bounds.relative_gap:.1e} relative. The dual or the recovery "
+            "of this formulation is wrong."
+        )
     if not failures:
         return (
-            f"The lower bound exceeds the upper one by {-certificate.bounds.relative_gap:.1e} relative. The dual or "
-            "the recovery of this formulation is wrong."
+            f"The answer of {method} satisfies every condition, but the optimum is only known to lie in "
+            f"[{bounds.lower:.9g}, {bounds.upper:.9g}]. Scale the data, or take the bounds for what they say."
         )
     block, name, residual = failures[0]
     return (

@@ -13,6 +13,7 @@ from kopt.formulation import Formulation
 from kopt.polyhedra import feasible_polyhedron, nearby_point, split
 from kopt.verify.conditions import Conditions
 from kopt.verify.measure import measure
+from kopt.verify.record import Record
 from kopt.verify.recovery import recovered
 
 # A repaired point is feasible up to this, relative to the terms of each constraint.
@@ -26,6 +27,7 @@ class Bounds:
     gap, relative_gap       upper - lower, computed without cancellation, and relative to the size of the objective
     moved, relative_moved   how far the dual variables were moved to become feasible, and relative to their length
     rounding                an estimate of the rounding in the two values, by which each bound has been widened
+    scale                   the size of the objective at the repaired point
     notes                   why a bound is missing, where one is
     """
 
@@ -36,12 +38,27 @@ class Bounds:
     moved: float = np.inf
     relative_moved: float = np.inf
     rounding: float = 0.0
+    scale: float = np.inf
     notes: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """Whether there are two bounds."""
+        return not self.notes
 
     @property
     def consistent(self) -> bool:
         """False if the lower bound exceeds the upper one: then the declaration is wrong."""
         return not self.gap < 0
+
+    def agree_with(self, record: Record, tolerance: float) -> bool:
+        """Whether the bounds are as tight as the tolerance and the values of a record lie between them, or unknown."""
+        if not self.known:
+            return True
+        allowed = tolerance * self.scale
+        values = np.array([record.primal_value, record.dual_value])
+        inside = np.all((self.lower - allowed <= values) & (values <= self.upper + allowed))
+        return bool(self.consistent and self.relative_gap <= tolerance and inside)
 
 
 def repaired_bounds(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> Bounds:
@@ -81,6 +98,7 @@ def repaired_bounds(formulation: Formulation, conditions: Conditions, dual: Mapp
         moved=moved,
         relative_moved=_ratio(moved, length),
         rounding=conditions.rounding,
+        scale=record.scale,
         notes=tuple(notes),
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kopt.claim import Claim
 from kopt.errors import InputError
-from kopt.formulation import Formulation
+from kopt.formulation import Formulation, check_arguments
 from kopt.point import Point
 from kopt.sample import Sample
 from kopt.show.text import certificate_tree
@@ -21,7 +21,7 @@ from kopt.verify.points import Points, classify
 from kopt.verify.record import Record
 from kopt.verify.recovery import recovered
 
-DEFAULT_TOLERANCE = 1e-6
+TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,12 @@ class Certificate:
     primal: Point
     dual: Point
 
-    def holds(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Whether the answer satisfies all optimality conditions, each relative residual within the tolerance."""
-        return self.as_given.holds(tolerance) and self.bounds.consistent
+    def holds(self, tolerance: float = TOLERANCE) -> bool:
+        """Whether the answer satisfies all optimality conditions, each relative residual within the tolerance.
+
+        Where the bounds are known they must agree: no wider than the tolerance, and the answer's own values within it.
+        """
+        return self.as_given.holds(tolerance) and self.bounds.agree_with(self.as_given, tolerance)
 
     @property
     def support_vectors(self) -> np.ndarray:
@@ -53,7 +56,7 @@ class Certificate:
         return np.unique(np.concatenate(known)) if known else np.array([], dtype=int)
 
     def __str__(self) -> str:
-        return certificate_tree(self, DEFAULT_TOLERANCE)
+        return certificate_tree(self, TOLERANCE)
 
 
 def verify(formulation: Formulation, sample: Sample, answer: Mapping[str, Any]) -> Certificate:
@@ -66,7 +69,7 @@ def verify(formulation: Formulation, sample: Sample, answer: Mapping[str, Any]) 
     Everything is recomputed from the data with products by K; no factor, no solver and, where K comes from a kernel,
     no n x n matrix is needed.
     """
-    formulation.check(sample)
+    check_arguments(formulation, sample)
     return certify(formulation, sample, answer)
 
 
@@ -85,7 +88,7 @@ def _certified(formulation: Formulation, sample: Sample, answer: Mapping[str, An
         primal = {**recovered(formulation, conditions, dual_given), **primal_given}
     conditions.bind_primal(primal)
     record = measure(conditions)
-    points = classify(conditions, record.gap.relative)
+    points = classify(conditions, record.worst)
     primal_point = Point(_with_vectors(conditions, primal))
     dual_point = Point({**conditions.multipliers, **dual_given})
     return Certificate(

@@ -12,7 +12,7 @@ from kopt.formulation import Formulation, Pair
 from kopt.sample import Sample
 from kopt.verify.first_order import FirstOrder, first_order
 from kopt.views import ProductView
-from kopt.views.products import fitting
+from kopt.views.products import EPS, fitting
 
 # Relative rounding below which a sum of terms is taken as zero.
 ROUNDING = 1e-13
@@ -96,8 +96,8 @@ class Conditions:
 
     @property
     def dual_value(self) -> float:
-        """Objective of the dual, as a lower bound; the Lagrangian where the dual variables are not known."""
-        if self.dual_objective is None or np.isnan(self.dual_objective.value[0]):
+        """Objective of the dual, as a lower bound; the Lagrangian where no dual is declared."""
+        if self.dual_objective is None:
             return self.primal_value - self.complementarity
         return self.primal.sign * float(self.dual_objective.value[0])
 
@@ -125,9 +125,27 @@ class Conditions:
 
     @property
     def rounding(self) -> float:
-        """An estimate of the rounding in the gap: of the norms in both objectives, and of the values of vectors."""
-        dual = 0.0 if self.dual_objective is None else self.dual_objective.rounding
-        return ROUNDING * self.scale + self.objective.rounding + dual + self._rounding_of_values
+        """An estimate of the rounding in the gap.
+
+        It comes from the norms and the sums in both objectives, from the values of vectors, and from the last digits
+        of the dual's constraints, which cost their multipliers, the primal variables.
+        """
+        total = ROUNDING * self.scale + self.objective.rounding + self._rounding_of_values
+        if self.dual_objective is not None:
+            total += self.dual_objective.rounding + 4 * EPS * self.dual_objective.size + self._price_of_dual
+        return total
+
+    @property
+    def _price_of_dual(self) -> float:
+        """What the violations of the dual constraints are worth at the primal variables."""
+        assert self.dual is not None
+        return sum(
+            cone.price(
+                np.asarray(self.primal.variables[name].value).reshape(cone.residual.shape, order="F"),
+                self.dual_constraints[name].value.reshape(cone.residual.shape, order="F"),
+            )
+            for name, cone in self.dual.cones.items()
+        )
 
     @property
     def _rounding_of_values(self) -> float:
@@ -150,7 +168,7 @@ class Conditions:
 
     def constraint_scale(self, name: str) -> float:
         """What the residual of a primal constraint is compared with."""
-        return scale_of(name, self.constraints)
+        return float(np.max(scales_of(name, self.constraints)))
 
     def multiplier_scale(self, name: str) -> float:
         """The size of a multiplier: its own, or that of the gradients to which it contributes."""
@@ -202,17 +220,20 @@ class Conditions:
             if matrix is not None:
                 gradient += matrix @ multiplier.ravel(order="F")
                 contributions += np.abs(matrix) @ np.abs(multiplier.ravel(order="F"))
+        if variable.attributes["symmetric"]:
+            square = gradient.reshape(variable.shape)
+            gradient = ((square + square.T) / 2).ravel()
         return gradient, contributions
 
 
-def scale_of(name: str, measured: Mapping[str, FirstOrder]) -> float:
-    """The size of a constraint's own terms, or of what its variables meet in the other constraints.
+def scales_of(name: str, measured: Mapping[str, FirstOrder]) -> np.ndarray:
+    """Per entry, the size of a constraint's own terms, or of what its variables meet in the other constraints.
 
-    The second matters for xi >= 0 where all slacks vanish: they are then compared with the margins.
+    The second matters for xi >= 0 where a slack vanishes: it is then compared with the margins.
     """
-    scale = measured[name].size
+    met = 0.0
     for variable, gradient in measured[name].gradients.items():
         others = [other.typical(variable) for key, other in measured.items() if key != name]
-        met = min((value for value in others if np.isfinite(value)), default=0.0)
-        scale = float(np.maximum(scale, met * np.max(np.abs(gradient).sum(axis=0), initial=0.0)))
-    return scale
+        size = min((value for value in others if np.isfinite(value)), default=0.0)
+        met = float(np.maximum(met, size * np.max(np.abs(gradient).sum(axis=0), initial=0.0)))
+    return np.maximum(measured[name].magnitude, met)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from cvxpy.atoms.affine.affine_atom import AffAtom
 from cvxpy.atoms.atom import Atom
 
+from kopt.gradients import gradients_of
 from kopt.views import ProductView
 
 # CVXPY modules whose atoms are differentiable inside their domain.
@@ -59,9 +60,7 @@ def first_order(expression: cp.Expression, view: ProductView) -> FirstOrder:
     magnitude = np.zeros(value.size)
     floor = rounding = 0.0
     beside = np.zeros(value.size)
-    with np.errstate(all="ignore"):
-        found = expression.grad
-    for variable, gradient in found.items():
+    for variable, gradient in gradients_of(expression).items():
         matrix = _matrix(gradient, variable.size, value.size)
         gradients[variable.id] = matrix
         x = np.asarray(variable.value, dtype=float).ravel(order="F")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from kopt.cones import Cone
-from kopt.verify.conditions import Conditions, scale_of
+from kopt.verify.conditions import Conditions, scales_of
 from kopt.verify.first_order import FirstOrder
 from kopt.verify.record import Record, Residual
 from kopt.verify.stationarity import stationarity
@@ -45,9 +45,18 @@ def _dual_feasibility(conditions: Conditions) -> dict[str, Residual]:
 
 
 def _feasibility(cones: Mapping[str, Cone], measured: Mapping[str, FirstOrder]) -> dict[str, Residual]:
-    return {
-        name: Residual.of(
-            cone.violation(np.reshape(measured[name].value, cone.residual.shape, order="F")), scale_of(name, measured)
-        )
-        for name, cone in cones.items()
-    }
+    residuals = {}
+    for name, cone in cones.items():
+        violations = cone.violations(measured[name].value.reshape(cone.residual.shape, order="F")).ravel(order="F")
+        scales = scales_of(name, measured)
+        if len(violations) != len(scales):  # a cone is one condition on all its entries
+            scales = np.full(len(violations), np.max(scales))
+        worst = _worst(violations, scales)
+        residuals[name] = Residual.of(violations[worst], scales[worst])
+    return residuals
+
+
+def _worst(violations: np.ndarray, scales: np.ndarray) -> int:
+    """The entry with the largest relative violation; one that is not a number comes first."""
+    ratio = np.divide(violations, scales, out=np.where(violations > 0, np.inf, 0.0), where=scales > 0)
+    return int(np.argmax(np.where(np.isnan(violations + scales), np.inf, ratio)))

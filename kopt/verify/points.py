@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kopt.cones import NonNegative
+from kopt.gradients import affine_parts
 from kopt.verify.conditions import Conditions
-from kopt.views.explicit import affine_parts
 
 # Below this, a relative slack or multiplier says nothing in double precision.
 SMALLEST_THRESHOLD = 1e-7
@@ -21,7 +21,7 @@ class Points:
     zero        the constraint is inactive: not a support vector
     free        active, and the multiplier is strictly below its bound
     bound       active, and the multiplier is at its bound (where it has one)
-    undecided   the gap leaves it open
+    undecided   the accuracy of the answer leaves it open
     margins     slack of the constraint at each point, in its own units
     """
 
@@ -45,16 +45,17 @@ class Points:
         )
 
 
-def classify(conditions: Conditions, relative_gap: float) -> dict[str, Points]:
+def classify(conditions: Conditions, accuracy: float) -> dict[str, Points]:
     """The points for every primal inequality that has one entry per point and a dual variable of its own.
 
-    For a feasible pair multiplier_i * slack_i is at most the gap, so at most one of the two can exceed the root of
-    the relative gap: the one that does decides. Slacks are looked at first, because the multipliers need not be
-    unique.
+    accuracy   the worst relative residual of the answer
+
+    For a feasible pair multiplier_i * slack_i is at most the gap, so at most one of the two can exceed its root: the
+    one that does decides. Slacks are looked at first, because the multipliers need not be unique.
     """
-    if not np.isfinite(relative_gap):
+    if not np.isfinite(accuracy):
         return {}
-    threshold = max(np.sqrt(relative_gap), SMALLEST_THRESHOLD)
+    threshold = max(np.sqrt(accuracy), SMALLEST_THRESHOLD)
     result = {}
     n = conditions.primal_view.n
     for name, cone in conditions.primal.cones.items():

@@ -10,13 +10,14 @@ import cvxpy as cp
 import numpy as np
 
 from kopt.combination import Combination
+from kopt.errors import DeclarationError, InputError
 from kopt.formulation import Formulation
 from kopt.point import Point
 from kopt.verify.conditions import Conditions
 
 
 def recovered(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> dict[str, Any]:
-    """The primal point that belongs to dual variables to which the conditions are bound.
+    """The primal point that belongs to dual variables to which the conditions are bound; empty where none is known.
 
     Without a rule of the formulation's own, the weight vectors follow from stationarity and the other variables
     minimise the primal with these weights. From multipliers that are not finite nothing follows.
@@ -24,25 +25,49 @@ def recovered(formulation: Formulation, conditions: Conditions, dual: Mapping[st
     if not all(np.isfinite(multiplier).all() for multiplier in conditions.multipliers.values()):
         return {}
     if conditions.dual is not None and all(name in dual for name in conditions.dual_names):
-        point = formulation.recover(conditions.dual_view, Point(dual))
+        point = _by_rule(formulation, conditions, dual)
         if point is not None:
-            return dict(point)
-    return _completed(conditions, _stationary_weights(conditions))
+            return point
+    weights = _stationary_weights(conditions)
+    return {} if weights is None else _completed(conditions, weights)
 
 
-def _stationary_weights(conditions: Conditions) -> dict[str, Combination]:
-    """w = -(slope of the Lagrangian in the values) / 2 (slope in the squared norm)."""
+def _by_rule(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> dict[str, Any] | None:
+    try:
+        point = formulation.recover(conditions.dual_view, Point({**conditions.multipliers, **dual}))
+    except InputError:  # numbers so large that the rule ends in infinities
+        return {}
+    if point is None:
+        return None
+    name = type(formulation).__name__
+    if not isinstance(point, Mapping):
+        raise DeclarationError(
+            f"{name}.recover returned {type(point).__name__}.", "Return the primal variables by name, as a mapping."
+        )
+    if set(point) != set(conditions.primal_names):
+        raise DeclarationError(
+            f"{name}.recover returned {', '.join(point) or 'nothing'}.",
+            f"Return all primal variables and nothing else: {', '.join(conditions.primal_names)}.",
+        )
+    return dict(point)
+
+
+def _stationary_weights(conditions: Conditions) -> dict[str, Combination] | None:
+    """w = -(slope of the Lagrangian in the values) / 2 (slope in the squared norm), where that is its only minimum."""
     view = conditions.primal_view
+    if len(view.vectors) > len(view.weights):  # sums of vectors tie the conditions together
+        return None
     conditions.bind_primal(
         {name: np.zeros(variable.shape) for name, variable in conditions.primal.variables.items()}
         | {name: np.zeros(weight.values.shape) for name, weight in view.weights.items()}
     )
     weights = {}
     for name, weight in view.weights.items():
-        slopes = [conditions.gradient(leaf)[0] for leaf in weight.leaves]
-        with np.errstate(all="ignore"):
-            coefficients = -slopes[0].reshape(weight.values.shape, order="F") / (2 * slopes[1][0])
-        weights[name] = view.numeric(weight.gram, np.nan_to_num(coefficients, nan=0.0, posinf=0.0), weight.rows)
+        of_values, of_square, of_norm = (conditions.gradient(leaf)[0] for leaf in weight.leaves)
+        if not of_square[0] > 0 or of_norm[0] != 0 or not np.isfinite(of_values).all():
+            return None
+        coefficients = -of_values.reshape(weight.values.shape, order="F") / (2 * of_square[0])
+        weights[name] = view.numeric(weight.gram, coefficients, weight.rows)
     return weights
 
 

@@ -76,13 +76,13 @@ def _gradient_in(conditions: Conditions, vector: ProductVector) -> tuple[np.ndar
     """Coefficients of the gradient in a vector, the length of its norm terms, and their freedom at 0.
 
     The Lagrangian's slopes in values, squared norm and norm give Phi' (slope of values) + 2 a w + k w / ||w||; at
-    w = 0 the last term is any vector of length at most k.
+    w = 0, or where k ||w|| is nothing beside the objective, the last term is any vector of length at most k.
     """
     of_values, of_square, of_norm = (conditions.gradient(leaf)[0] for leaf in vector.leaves[:3])
     c = vector.number.coefficients
     spread = vector.spread(of_values.reshape(vector.values.shape, order="F"))
     a, k = float(of_square[0]), float(of_norm[0])
     norm = vector.number.norm
-    if norm == 0:
-        return spread, 0.0, max(0.0, k)
+    if norm == 0 or 0 < k * norm <= NEGLIGIBLE * conditions.scale:
+        return spread + 2 * a * c, abs(2 * a) * norm, max(0.0, k)
     return spread + (2 * a + k / norm) * c, abs(2 * a) * norm + abs(k), 0.0

@@ -6,7 +6,6 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 
 from kopt.gram import Gram
 from kopt.views.view import View
@@ -52,6 +51,12 @@ class ExplicitVector:
         return ExplicitVector(self.gram, factor * self.coordinates, self.rows)
 
     __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> ExplicitVector:
+        return self * (1.0 / divisor)
+
+    def __neg__(self) -> ExplicitVector:
+        return self * -1.0
 
 
 class ExplicitCombination(ExplicitVector):
@@ -119,17 +124,3 @@ class ExplicitView(View):
 
     def _symbolic_combination(self, gram: Gram, coefficients: cp.Expression, rows: Any) -> ExplicitVector:
         return ExplicitCombination(gram, coefficients, rows)
-
-
-def affine_parts(expression: cp.Expression) -> tuple[dict[int, sp.csr_array], np.ndarray]:
-    """The Jacobian of an affine expression by variable id (entries x variable size), and its value at 0."""
-    saved = [(variable, variable.value) for variable in expression.variables()]
-    for variable, _ in saved:
-        variable.save_value(np.zeros(variable.shape))
-    offset = np.asarray(expression.value, dtype=float).ravel(order="F")
-    jacobian = {
-        v.id: sp.csr_array(np.atleast_2d(g) if np.isscalar(g) else g).T.tocsr() for v, g in expression.grad.items()
-    }
-    for variable, value in saved:
-        variable.save_value(value)
-    return jacobian, offset

@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 from kopt.combination import Combination
-from kopt.errors import InputError
+from kopt.errors import DeclarationError, InputError
 from kopt.gram import Gram
 from kopt.sample import Sample
 from kopt.views.view import View
@@ -36,7 +36,7 @@ class ProductVector:
         self.name = name
         self.gram = gram
         self.rows = rows
-        m = gram.n if rows is None else np.arange(gram.n)[rows].size
+        m = len(self.seen)
         self.values = cp.Variable(m if outputs is None else (m, outputs), name=f"{name}.values")
         self.norm_squared = cp.Variable(name=f"{name}.norm_squared")
         self.norm = cp.Variable(name=f"{name}.norm")
@@ -46,6 +46,11 @@ class ProductVector:
     def leaves(self) -> tuple[cp.Variable, ...]:
         """The variables that stand for this vector."""
         return self.values, self.norm_squared, self.norm
+
+    @property
+    def seen(self) -> np.ndarray:
+        """The points on which the vector is evaluated."""
+        return np.arange(self.gram.n)[slice(None) if self.rows is None else self.rows]
 
     @property
     def terms(self) -> list[tuple[float, ProductVector]]:
@@ -79,7 +84,7 @@ class ProductVector:
         if leaf is self.norm:
             return NORM_FLOOR * self.orthogonal_norm(self.number.coefficients)
         if leaf is self.norm_squared:
-            return SQUARE_FLOOR * self.orthogonal_norm(self.number.coefficients) ** 2
+            return SQUARE_FLOOR * float(np.square(self.orthogonal_norm(self.number.coefficients)))
         return 0.0
 
     def rounding(self, leaf: cp.Variable) -> float:
@@ -87,9 +92,9 @@ class ProductVector:
         squared = self.gram.rounding(self.number.coefficients)
         norm = self.number.norm
         if leaf is self.norm:
-            return float(np.sqrt(norm**2 + squared) - norm)
+            return float(np.hypot(norm, np.sqrt(squared)) - norm)
         if leaf is self.norm_squared:
-            return squared + 2 * EPS * norm**2
+            return squared + 2 * EPS * self.number.norm_squared
         return 0.0
 
     def rounding_of_values(self) -> np.ndarray:
@@ -117,6 +122,12 @@ class ProductVector:
 
     __rmul__ = __mul__
 
+    def __truediv__(self, divisor: float) -> ProductSum:
+        return self * (1.0 / divisor)
+
+    def __neg__(self) -> ProductSum:
+        return self * -1.0
+
 
 class ProductSum(ProductVector):
     """A sum of multiples of vectors, with leaves of its own."""
@@ -124,6 +135,12 @@ class ProductSum(ProductVector):
     def __init__(self, terms: list[tuple[float, ProductVector]]) -> None:
         self._terms = terms
         first = terms[0][1]
+        for _, vector in terms:
+            if vector.gram is not first.gram or not np.array_equal(vector.seen, first.seen):
+                raise DeclarationError(
+                    f"The vectors {first.name} and {vector.name} have different kernels or rows.",
+                    "Add their values instead of the vectors.",
+                )
         name = " ".join(f"{factor:+g} {vector.name}" for factor, vector in terms)
         outputs = first.values.shape[1] if first.values.ndim > 1 else None
         super().__init__(first.view, name, first.gram, first.rows, outputs)
@@ -197,6 +214,8 @@ class ProductView(View):
         self, name: str, kernel: str | None = None, rows: Any = None, outputs: int | None = None
     ) -> ProductVector:
         """Leaves for the values and norms of a free vector."""
+        if name in self.weights:
+            raise DeclarationError(f"The weight vector {name!r} is declared twice.", "Give each a name of its own.")
         self.weights[name] = ProductVector(self, name, self.sample.gram(kernel), rows, outputs)
         return self.weights[name]
 
