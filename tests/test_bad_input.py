@@ -396,6 +396,10 @@ def good_primal(s):
     return Program(cp.Minimize(0.5 * w.norm_squared + cp.sum(xi)), constraints)
 
 
+def of_unit_length(w):
+    return Program(cp.Minimize(cp.sum(w.values)), {"m": w.norm_squared == 1})
+
+
 def dual_with(constraints=None, multipliers=None, size=None):
     def dual(s):
         alpha = cp.Variable(size or s.n, name="alpha")
@@ -490,7 +494,7 @@ DECLARATIONS = {
         ["primal of Mistaken is not convex", "'alpha'"],
     ),
     "unit length": (
-        declared(lambda s: Program(cp.Minimize(cp.sum(s.weight("w").values)), {"m": s.weight("w").norm_squared == 1})),
+        declared(lambda s: of_unit_length(s.weight("w"))),
         ["not convex", "'m'"],
     ),
     "a cone without a multiplier": (

@@ -76,9 +76,11 @@ class UnitTwoNormSoftMargin(Formulation):
     def _with_slacks(self, s: View, alpha: np.ndarray) -> Any:
         """The shortest w with y_i (<w, phi(x_i)> + b) = gamma - xi_i on the support, for some b and gamma."""
         support = np.flatnonzero(alpha > 1e-9 * np.max(alpha))
+        if not len(support):
+            return s.combination(np.zeros(s.n))
         y, xi = s.y[support], alpha[support] / (2 * self.C * s.costs[support])
         values, vectors = np.linalg.eigh(s.gram()[np.ix_(support, support)])
-        kept = values > 1e-12 * values[-1]
+        kept = values > 1e-12 * np.max(s.diagonal())
         lengths = np.sqrt(values[kept])
         system = np.column_stack([vectors[:, kept] * lengths, np.ones(len(y)), -y])
         z = np.linalg.lstsq(system, -y * xi, rcond=None)[0][:-2]

@@ -39,8 +39,8 @@ class NuHypersphere(Formulation):
     alpha / nu, whose value is that of this one divided by nu. With costs c_i per point, 1/l becomes c_i/l.
 
     >>> import kopt
-    >>> solution = kopt.solve(NuHypersphere(nu=0.6), kopt.Sample([[0.0], [1.0], [2.0], [9.0]]))
-    >>> solution.predict([[1.0], [9.0]]).tolist()
+    >>> solution = kopt.solve(NuHypersphere(nu=0.4), kopt.Sample([[0.0], [1.0], [2.0], [3.0], [50.0]]))
+    >>> solution.predict([[1.0], [50.0]]).tolist()
     [1, -1]
     """
 

@@ -21,7 +21,7 @@ from kopt.views.explicit import ExplicitVector
 # Tight, because the certificate judges the answer and not the status.
 OPTIONS: dict[str, dict[str, Any]] = {
     "CLARABEL": {
-        "tol_gap_abs": 1e-11,
+        "tol_gap_abs": 1e-15,
         "tol_gap_rel": 1e-11,
         "tol_feas": 1e-11,
         "max_iter": 400,

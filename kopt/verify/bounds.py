@@ -52,13 +52,17 @@ class Bounds:
         return not self.gap < 0
 
     def agree_with(self, record: Record, tolerance: float) -> bool:
-        """Whether the bounds are as tight as the tolerance and the values of a record lie between them, or unknown."""
+        """Whether the bounds are as tight as the tolerance, rounding apart, and a record's values lie between them.
+
+        Bounds that are not known disagree with nothing.
+        """
         if not self.known:
             return True
         allowed = tolerance * self.scale
+        width = self.gap - 2 * self.rounding
         values = np.array([record.primal_value, record.dual_value])
         inside = np.all((self.lower - allowed <= values) & (values <= self.upper + allowed))
-        return bool(self.consistent and self.relative_gap <= tolerance and inside)
+        return bool(self.consistent and width <= allowed and inside)
 
 
 def repaired_bounds(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> Bounds:

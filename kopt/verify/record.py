@@ -43,7 +43,7 @@ class Record:
     Relative residuals compare with the terms that make up the quantity, so they do not change when K and C are
     rescaled together: a constraint with its own terms, a gradient with its contributions, gap and complementarity
     with `scale`, the sum of the absolute terms of the primal objective. Where the optimum is 0 because norms cancel,
-    a norm counts for a hundredth, a squared norm for a millionth, of its value for orthogonal points.
+    a norm counts for a hundredth of its value for orthogonal points.
     """
 
     primal_value: float

@@ -16,9 +16,8 @@ from kopt.gram import Gram
 from kopt.sample import Sample
 from kopt.views.view import View
 
-# What a norm and a squared norm count for at least, relative to their values for orthogonal points (see `floor`).
+# What a norm counts for at least, relative to its value for orthogonal points (see `floor`).
 NORM_FLOOR = 1e-2
-SQUARE_FLOOR = 1e-6
 EPS = float(np.finfo(float).eps)
 
 
@@ -78,14 +77,12 @@ class ProductVector:
         """The least that a norm counts for when residuals are compared with the size of an objective.
 
         A norm that vanishes by cancellation has no size of its own; it then counts for a hundredth of
-        (sum_i c_i^2 k_ii)^(1/2), its value if the points were orthogonal, and a squared norm for a millionth of that
-        value's square.
+        (sum_i c_i^2 k_ii)^(1/2), its value if the points were orthogonal.
         """
-        if leaf is self.norm:
-            return NORM_FLOOR * self.orthogonal_norm(self.number.coefficients)
-        if leaf is self.norm_squared:
-            return SQUARE_FLOOR * float(np.square(self.orthogonal_norm(self.number.coefficients)))
-        return 0.0
+        if leaf is not self.norm and leaf is not self.norm_squared:
+            return 0.0
+        norm = NORM_FLOOR * self.orthogonal_norm(self.number.coefficients)
+        return norm if leaf is self.norm else float(np.square(norm))
 
     def rounding(self, leaf: cp.Variable) -> float:
         """An estimate of the rounding in a norm."""
