@@ -20,6 +20,9 @@ from kopt.sample import Sample
 from kopt.views import ProductView
 from kopt.views.products import ProductCombination
 
+# Without a linear term the optimum is a squared distance, usually far below the squared lengths of the points.
+HOMOGENEOUS = 1e-4
+
 
 @dataclass(frozen=True)
 class KernelTerm:
@@ -54,6 +57,8 @@ class QuadraticProgram:
         for term in self.terms:
             P += term.dense()
         size = max(float(np.max(np.abs(self.linear))), float(np.mean(np.diag(P)))) or 1.0
+        if not self.linear.any():
+            size *= HOMOGENEOUS
         P /= size
         return P, self.linear / size
 
