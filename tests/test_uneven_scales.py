@@ -127,9 +127,12 @@ class PerspectiveDual(Formulation):
         )
 
 
-def test_a_missing_dual_variable_counts_as_infinity():
+def test_a_dual_without_gradients_is_solved_and_a_missing_dual_variable_counts_as_infinity():
     X, _ = two_classes()
     sample = Sample(X, X[:, 0], kernel=Gaussian(1.0))
+    solution = kopt.solve(PerspectiveDual(), sample)
+    assert solution.certificate.holds(TOLERANCE)
+    assert solution.certificate.bounds.lower <= solution.value <= solution.certificate.bounds.upper
     w = np.ones(sample.n)
     xi = sample.y - sample.gram().product(w)
     certificate = kopt.verify(PerspectiveDual(), sample, {"w": w, "xi": xi, "beta": -np.ones(sample.n)})

@@ -63,6 +63,8 @@ def first_order(expression: cp.Expression, view: ProductView) -> FirstOrder:
     for variable, gradient in gradients_of(expression).items():
         matrix = _matrix(gradient, variable.size, value.size)
         gradients[variable.id] = matrix
+        if gradient is None:  # the whole value then counts as one term
+            continue
         x = np.asarray(variable.value, dtype=float).ravel(order="F")
         linear += matrix.T @ x
         terms = np.abs(matrix).T @ np.abs(x)
