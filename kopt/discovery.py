@@ -32,7 +32,7 @@ def discover(source: str | Path | None = None) -> list[type[Formulation]]:
     elif isinstance(source, Path) or source.endswith(".py") or "/" in source:
         modules = list(_from_path(Path(source)))
     else:
-        modules = [importlib.import_module(source)]
+        modules = [_named(source)]
     found = {f"{cls.__module__}.{cls.__qualname__}": cls for module in modules for cls in _walk(module)}
     return [found[name] for name in sorted(found)]
 
@@ -40,6 +40,15 @@ def discover(source: str | Path | None = None) -> list[type[Formulation]]:
 def exported(package: str) -> dict[str, type[Formulation]]:
     """The formulations in the modules of a package, by class name; for the package's own `__init__`."""
     return {cls.__name__: cls for module in _submodules(sys.modules[package]) for cls in _defined_in(module)}
+
+
+def _named(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise  # something that the module itself imports
+        raise InputError(f"There is no module named {name!r}.", "Install it, or give the path of a file.") from None
 
 
 def _walk(module: ModuleType) -> Iterator[type[Formulation]]:

@@ -597,3 +597,10 @@ def test_separable_classes_are_never_called_infeasible(margin, seed):
     assert solution.certificate.holds(1e-6), str(solution)
     assert np.all(sample.y * solution.decision_function(sample.X) >= 1 - 1e-5)
     assert 1 / solution.primal.w.norm >= 0.99 * margin
+
+
+@pytest.mark.parametrize(
+    ("source", "fragment"), [("no_such_module", "'no_such_module'"), ("no/such/file.py", "no/such")]
+)
+def test_formulations_that_are_nowhere(source, fragment):
+    refusal(lambda: kopt.discover(source), fragment)

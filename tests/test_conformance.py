@@ -368,7 +368,7 @@ class TestDegenerateData:
 
     def test_one_class_only(self, name):
         if BY_NAME[name].task is not Task.CLASSIFICATION:
-            pytest.skip("a machine without labels has no opposite ones")
+            pytest.skip("only classification has classes")
         with pytest.raises(kopt.InputError, match="both classes"):
             kopt.solve(BY_NAME[name](), Sample([[0.0], [1.0], [2.0]], [1, 1, 1]))
 

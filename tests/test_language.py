@@ -513,3 +513,15 @@ def test_the_plain_problem_is_handed_out(machines, name):
     formulation, sample = machines[name](), kopt.Sample(X, y, kernel=kernel)
     value = formulation.problem(sample).solve(solver="CLARABEL")
     assert value == pytest.approx(kopt.solve(formulation, sample, side="primal").value, rel=1e-5, abs=1e-6)
+
+
+def test_the_distance_to_a_centre_needs_the_new_points_own_kernel_values():
+    from formulations.novelty import Hypersphere
+
+    K = np.array([[1.0, 0.2, 0.1], [0.2, 1.0, 0.3], [0.1, 0.3, 1.0]])
+    solution = kopt.solve(Hypersphere(), kopt.Sample.from_gram(K))
+    with pytest.raises(kopt.InputError, match="diagonal="):
+        solution.predict(K)
+    assert solution.predict(K, diagonal=np.full(3, 9.0)).tolist() == [-1, -1, -1]
+    inside = solution.decision_function(K, diagonal=np.ones(3))
+    assert np.allclose(inside, 0.0, atol=1e-6)  # all three are on the surface

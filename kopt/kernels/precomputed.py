@@ -65,7 +65,8 @@ class Precomputed(Kernel):
         """K_ii."""
         if X.ndim == 2:
             raise InputError(
-                "A precomputed kernel has no k(x, x) of new points.", "Normalise the matrices before you pass them."
+                "A precomputed kernel has no k(x, x) of new points.",
+                "Pass them, as in solution.predict(K_new, diagonal=...), or normalise the matrices beforehand.",
             )
         return np.asarray(self.K[X, X])
 

@@ -37,10 +37,10 @@ def tree(title: str, branches: Iterable[Branch]) -> str:
 
 def certificate_tree(certificate: Certificate, tolerance: float) -> str:
     """A certificate: verdict, bounds, residuals by block, points, claims."""
-    return tree(_verdict(certificate, tolerance), certificate_branches(certificate, tolerance))
+    return tree(_verdict(certificate, tolerance), _branches(certificate, tolerance))
 
 
-def certificate_branches(certificate: Certificate, tolerance: float) -> list[Branch]:
+def _branches(certificate: Certificate, tolerance: float) -> list[Branch]:
     """The branches of a certificate."""
     record = certificate.as_given
     branches: list[Branch] = [
