@@ -165,8 +165,11 @@ class Semidefinite(Cone):
         return self.violation(residual) * float(np.trace(np.abs(multiplier)))
 
 
-def cone_of(constraint: Constraint) -> Cone:
-    """The cone of a CVXPY constraint, with its residual in the convention of this module."""
+def cone_of(constraint: Constraint, where: str = "In a program") -> Cone:
+    """The cone of a CVXPY constraint, with its residual in the convention of this module.
+
+    where   how the message begins if there is none
+    """
     match constraint:
         case Inequality():
             return NonNegative(constraint.args[0] - constraint.args[1])
@@ -183,7 +186,8 @@ def cone_of(constraint: Constraint) -> Cone:
         case cp.PSD():
             return Semidefinite(-constraint.args[0])
     raise DeclarationError(
-        f"The constraint {constraint} is of type {type(constraint).__name__}, for which no multiplier is defined.",
+        f"{where} the constraint {constraint} is of type {type(constraint).__name__}, for which no multiplier is "
+        "defined.",
         "Write it with <=, ==, >>, << or cp.SOC; exponentials and powers are atoms (cp.logistic, cp.power, ...).",
     )
 

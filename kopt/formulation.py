@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, dataclass_transform
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from kopt.claim import Claim
 from kopt.errors import DeclarationError, InputError
+from kopt.locations import FaultsOf, method_with_place
 from kopt.parameters import fraction, nonnegative, parameter, positive
 from kopt.point import Point
 from kopt.program import Program
@@ -45,6 +46,7 @@ class Formulation:
                stationarity condition for the weight vectors and optimises the other variables
     requires   refuses a sample on which the machine is not defined, before any solver runs
     claims     what the theory says about the optimum, checked on every answer
+    instances  random instances for the referee, where those for the task do not fit
     decision   the function that the machine learns; by default <w, phi(x)> + b
     """
 
@@ -93,10 +95,19 @@ class Formulation:
         """What a proof of infeasibility means for this machine, and what to do; None for the general words."""
         return None
 
+    @classmethod
+    def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]] | None:
+        """Random instances for the referee, (formulation, sample) pairs; None for those that fit the task.
+
+        Needed where a machine asks for more than its task says: several kernels, ranks, points that are no vectors.
+        """
+        return None
+
     def check(self, sample: Sample) -> None:
         """Refuse what this machine cannot be solved on, before any solver runs."""
         self.task.check(sample.y)
-        self.requires(sample)
+        with FaultsOf(self, "requires"):
+            self.requires(sample)
         for gram in sample.grams.values():
             if not gram.kernel.positive_semidefinite:
                 _ = gram.dense  # formed and diagnosed once; an indefinite matrix is refused here
@@ -116,45 +127,63 @@ class Formulation:
         """
         view = ExplicitView(sample)
         if side == "primal":
-            return self.primal(view).problem()
+            return primal_of(self, view).problem()
         if side != "dual":
             raise InputError(f"The side is {side!r}.", 'Choose "primal" or "dual".')
-        dual = self.dual(view)
+        dual = dual_of(self, view)
         if dual is None:
             raise InputError(f"{type(self).__name__} declares no dual.", 'Choose side="primal", or declare it.')
         return dual.problem()
+
+
+def primal_of(formulation: Formulation, view: View) -> Program:
+    """The primal as declared."""
+    with FaultsOf(formulation, "primal"):
+        program = formulation.primal(view)
+    return _owned(formulation, "primal", program)
+
+
+def dual_of(formulation: Formulation, view: View) -> Program | None:
+    """The dual as declared; None where there is none."""
+    with FaultsOf(formulation, "dual"):
+        program = formulation.dual(view)
+    return None if program is None else _owned(formulation, "dual", program)
+
+
+def _owned(formulation: Formulation, side: str, program: object) -> Program:
+    if not isinstance(program, Program):
+        raise DeclarationError(
+            f"{method_with_place(formulation, side)} returned {type(program).__name__}.",
+            "Return a kopt.Program(objective, {...}).",
+        )
+    program.owner = type(formulation).__name__
+    return program
 
 
 class Pair:
     """The two programs of a formulation on one sample, and the names that tie them together."""
 
     def __init__(self, formulation: Formulation, primal_view: View, dual_view: View) -> None:
-        self.name = type(formulation).__name__
-        self.primal = self._declared("primal", formulation.primal(primal_view))
-        dual = formulation.dual(dual_view)
-        self.dual = None if dual is None else self._declared("dual", dual)
-
-    def _declared(self, side: str, program: object) -> Program:
-        if not isinstance(program, Program):
-            raise DeclarationError(
-                f"{self.name}.{side} returned {type(program).__name__}.", "Return a kopt.Program(objective, {...})."
-            )
-        return program
+        self.primal = primal_of(formulation, primal_view)
+        self.dual = dual_of(formulation, dual_view)
 
     def check(self) -> None:
-        """Refuse variables without names, constraints without multipliers, names that tie nothing together."""
+        """Refuse variables without names, constraints without multipliers, names that tie nothing together.
+
+        Where the two sides disagree, the message gives the place of the dual, which is derived from the primal.
+        """
         for program in (self.primal, self.dual):
             if program is not None:
                 _ = program.variables, program.cones, program.domain_cones
         if self.primal.domain or self.primal.multipliers:
             raise DeclarationError(
-                f"The primal of {self.name} has domain= or multipliers=, which belong to a dual.",
+                f"{self.primal.where} the primal has domain= or multipliers=, which belong to a dual.",
                 "Name each constraint of a primal by its multiplier.",
             )
         clash = set(self.primal.variables) & set(self.primal.cones)
         if clash:
             raise DeclarationError(
-                f"In {self.name} a primal variable and a multiplier are both named {min(clash)!r}.",
+                f"{self.primal.where} a primal variable and a multiplier are both named {min(clash)!r}.",
                 "Give each a name of its own.",
             )
         if self.dual is None:
@@ -162,18 +191,19 @@ class Pair:
         if self.dual.sign == self.primal.sign:
             verb = "minimise" if self.primal.sign > 0 else "maximise"
             raise DeclarationError(
-                f"In {self.name} both the primal and the dual {verb}.", "The dual of a minimisation is a maximisation."
+                f"{self.dual.where} both the primal and the dual {verb}.",
+                "The dual of a minimisation is a maximisation.",
             )
         known = {**self.dual.variables, **self.dual.multipliers}
         for name, cone in self.primal.cones.items():
             if name not in known:
                 raise DeclarationError(
-                    f"In {self.name} the primal constraint {name!r} has no multiplier in the dual.",
+                    f"{self.dual.where} the primal constraint {name!r} has no multiplier in the dual.",
                     f"Name a dual variable {name!r}, or give it in multipliers={{{name!r}: ...}}.",
                 )
             if known[name].shape != cone.residual.shape:
                 raise DeclarationError(
-                    f"In {self.name} the primal constraint {name!r} has shape {cone.residual.shape}, "
+                    f"{self.dual.where} the primal constraint {name!r} has shape {cone.residual.shape}, "
                     f"but its multiplier has shape {known[name].shape}.",
                     "Give both the same shape.",
                 )
@@ -181,19 +211,19 @@ class Pair:
             variable = self.primal.variables.get(name)
             if variable is None:
                 raise DeclarationError(
-                    f"In {self.name} the dual constraint {name!r} is named after no primal variable.",
+                    f"{self.dual.where} the dual constraint {name!r} is named after no primal variable.",
                     "Name it after the variable whose multiplier it carries, or list it in domain=[...].",
                 )
             if variable.shape != cone.residual.shape:
                 raise DeclarationError(
-                    f"In {self.name} the dual constraint {name!r} has shape {cone.residual.shape}, "
+                    f"{self.dual.where} the dual constraint {name!r} has shape {cone.residual.shape}, "
                     f"but the primal variable has shape {variable.shape}.",
                     "Give both the same shape.",
                 )
         for name in self.dual.multipliers:
             if name not in self.primal.cones:
                 raise DeclarationError(
-                    f"In {self.name} the multiplier {name!r} belongs to no primal constraint.",
+                    f"{self.dual.where} the multiplier {name!r} belongs to no primal constraint.",
                     f"The primal constraints are: {', '.join(self.primal.cones)}.",
                 )
 

@@ -13,10 +13,14 @@ from kopt.errors import InputError
 
 @dataclasses.dataclass(frozen=True)
 class Domain:
-    """A set of real numbers, in words and as a test."""
+    """A set of real numbers, in words and as a test.
+
+    typical   an interval from which random instances are drawn; numbers in it that are not in the set are drawn again
+    """
 
     words: str
     contains: Callable[[float], bool]
+    typical: tuple[float, float] = (0.05, 8.0)
 
     def check(self, name: str, value: Any) -> None:
         """Refuse a value outside the domain."""
@@ -24,10 +28,21 @@ class Domain:
         if not number or not np.isfinite(value) or not self.contains(float(value)):
             raise InputError(f"The parameter {name} is {value!r}, but must be {self.words}.", f"Choose {name} so.")
 
+    def draw(self, rng: np.random.Generator) -> float:
+        """A random number of the set, as likely small as large."""
+        low, high = self.typical
+        for _ in range(1000):
+            value = float(low * (high / low) ** rng.random()) if low > 0 else float(rng.uniform(low, high))
+            if self.contains(value):
+                return value
+        raise InputError(
+            f"No number between {low:g} and {high:g} is {self.words}.", "Give the domain an interval typical=(low, high)."
+        )
+
 
 POSITIVE = Domain("a finite number > 0", lambda value: value > 0)
-NONNEGATIVE = Domain("a finite number >= 0", lambda value: value >= 0)
-FRACTION = Domain("a number in (0, 1]", lambda value: 0 < value <= 1)
+NONNEGATIVE = Domain("a finite number >= 0", lambda value: value >= 0, (0.05, 0.8))
+FRACTION = Domain("a number in (0, 1]", lambda value: 0 < value <= 1, (0.08, 0.92))
 
 
 def parameter(domain: Domain, default: Any = dataclasses.MISSING) -> Any:

@@ -41,7 +41,7 @@ def feasible_polyhedron(program: Program, variables: Mapping[str, cp.Variable]) 
             return None
         matrix, offset = _stacked(cone, offsets, int(columns[-1]))
         single = np.diff(matrix.indptr) == 1
-        _tighten(lower, upper, matrix[single], -offset[single], isinstance(cone, Free))
+        tighten(lower, upper, matrix[single], -offset[single], isinstance(cone, Free))
         general = np.flatnonzero(~single & (np.diff(matrix.indptr) > 0))
         rows[type(cone)].extend(matrix[[i]] for i in general)
         sides[type(cone)].extend(-offset[general])
@@ -64,7 +64,7 @@ def _stacked(cone: Cone, offsets: Mapping[int, tuple[int, int]], width: int) -> 
     return matrix, offset
 
 
-def _tighten(lower: np.ndarray, upper: np.ndarray, matrix: sp.csr_array, side: np.ndarray, equal: bool) -> None:
+def tighten(lower: np.ndarray, upper: np.ndarray, matrix: sp.csr_array, side: np.ndarray, equal: bool) -> None:
     """Turn rows with one entry into bounds."""
     column, slope = matrix.indices, matrix.data
     bound = side / slope

@@ -11,6 +11,7 @@ from cvxpy.constraints.constraint import Constraint
 
 from kopt.cones import Cone, cone_of
 from kopt.errors import DeclarationError
+from kopt.locations import calling_place
 
 # Every other attribute is a constraint that CVXPY enforces itself, without a multiplier.
 _HARMLESS_ATTRIBUTES = ("symmetric",)
@@ -52,6 +53,8 @@ class Program:
                 f"The constraints of a Program are of type {type(constraints).__name__}.",
                 'Name each by its multiplier: {"alpha": ..., "mu": ...}.',
             )
+        self.owner = "a Program"
+        self.place = calling_place()
         self.objective = objective
         self.constraints = dict(constraints or {})
         self.domain = tuple(domain)
@@ -72,15 +75,16 @@ class Program:
             name = variable.name()
             if found.setdefault(name, variable) is not variable:
                 raise DeclarationError(
-                    f"Two different variables are both named {name!r}.", "Give every variable a name of its own."
+                    f"{self.where} two different variables are both named {name!r}.",
+                    "Give every variable a name of its own.",
                 )
-            _check_variable(variable)
+            self._check_variable(variable)
         return found
 
     @cached_property
     def cones(self) -> dict[str, Cone]:
         """The named constraints as cones, in kopt's sign convention."""
-        return {name: cone_of(constraint) for name, constraint in self.constraints.items()}
+        return {name: cone_of(constraint, self.where) for name, constraint in self.constraints.items()}
 
     @cached_property
     def domain_cones(self) -> dict[str, Cone]:
@@ -88,7 +92,7 @@ class Program:
         cones: dict[str, Cone] = {}
         for i, constraint in enumerate(self.domain):
             text = _shortened(str(constraint))
-            cones[text if text not in cones else f"{text} ({i})"] = cone_of(constraint)
+            cones[text if text not in cones else f"{text} ({i})"] = cone_of(constraint, self.where)
         return cones
 
     @property
@@ -100,6 +104,44 @@ class Program:
         """The plain CVXPY problem."""
         return cp.Problem(self.objective, [*self.constraints.values(), *self.domain])
 
+    @property
+    def where(self) -> str:
+        """How a message about this program begins: whose it is, and where it was made."""
+        return f"In {self.owner} ({self.place})"
+
+    def check_convex(self) -> None:
+        """Refuse what CVXPY cannot tell to be convex."""
+        parts = {f"constraint {name!r}": constraint for name, constraint in self.constraints.items()}
+        parts |= {f"constraint {i} of domain": constraint for i, constraint in enumerate(self.domain)}
+        for part, constraint in parts.items():
+            if not constraint.is_dcp():
+                raise DeclarationError(
+                    f"{self.where} the {part} is not convex as written: {constraint}.",
+                    "Rewrite it by CVXPY's rules: a convex expression on the small side of <=, affine ones in ==.",
+                )
+        if not self.objective.is_dcp():
+            verb, curvature = ("minimise", "convex") if self.sign > 0 else ("maximise", "concave")
+            raise DeclarationError(
+                f"{self.where} the objective is not {curvature} as written.",
+                f"Rewrite it by CVXPY's rules: {verb} a {curvature} expression.",
+            )
+
+    def _check_variable(self, variable: cp.Variable) -> None:
+        name = variable.name()
+        if name == f"var{variable.id}":
+            raise DeclarationError(
+                f"{self.where} a variable of shape {variable.shape} has no name.",
+                'Name it: cp.Variable(n, name="alpha").',
+            )
+        for attribute, value in variable.attributes.items():
+            # `bounds` may hold arrays, whose truth value is not defined.
+            if attribute not in _HARMLESS_ATTRIBUTES and value is not None and value is not False:
+                raise DeclarationError(
+                    f"{self.where} the variable {name!r} is declared with {attribute}=..., a constraint without a "
+                    "multiplier.",
+                    f'Write it as a constraint under the name of its multiplier, such as "mu": {name} >= 0.',
+                )
+
 
 def _expression(name: str, value: Any) -> cp.Expression:
     if isinstance(value, str):
@@ -107,21 +149,6 @@ def _expression(name: str, value: Any) -> cp.Expression:
             f"The multiplier {name!r} is given as the text {value!r}.", "Give an expression of the dual variables."
         )
     return cp.Constant(value) if not isinstance(value, cp.Expression) else value
-
-
-def _check_variable(variable: cp.Variable) -> None:
-    name = variable.name()
-    if name == f"var{variable.id}":
-        raise DeclarationError(
-            f"A variable of shape {variable.shape} has no name.", 'Name it: cp.Variable(n, name="alpha").'
-        )
-    for attribute, value in variable.attributes.items():
-        # `bounds` may hold arrays, whose truth value is not defined.
-        if attribute not in _HARMLESS_ATTRIBUTES and value is not None and value is not False:
-            raise DeclarationError(
-                f"The variable {name!r} is declared with {attribute}=..., a constraint without a multiplier.",
-                f'Write it as a constraint under the name of its multiplier, such as "mu": {name} >= 0.',
-            )
 
 
 def _shortened(text: str) -> str:

@@ -95,6 +95,8 @@ def quadratic_program(formulation: Formulation, sample: Sample) -> QuadraticProg
     shift = at_ones - linear
     if not np.allclose(at_probe, linear + shift * np.concatenate(probe), rtol=1e-9, atol=1e-12 * _size(linear)):
         return "the dual objective has terms that are not quadratic in K or in single variables"
+    if np.any(shift < -1e-12 * _size(linear)):
+        return "the dual objective is not concave"
     terms = _kernel_terms(view, variables, slopes, lone=not np.any(linear) and not np.any(shift))
     if isinstance(terms, str):
         return terms

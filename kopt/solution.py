@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from kopt.combination import Combination
-from kopt.errors import InputError
+from kopt.errors import DeclarationError, InputError
 from kopt.formulation import Formulation
+from kopt.locations import FaultsOf, method_with_place
 from kopt.point import Point
 from kopt.sample import Sample
 from kopt.verify import Certificate
@@ -87,7 +88,15 @@ class Solution:
         machines that need k(x, x) of the new points as well (the hyperspheres) take it as `diagonal`.
         """
         moved = Point({name: _seen_from(value, X_new) for name, value in self.primal.items()})
-        return self.formulation.decision(NewPoints(self.sample, X_new, diagonal), moved)
+        points = NewPoints(self.sample, X_new, diagonal)
+        with FaultsOf(self.formulation, "decision"):
+            decision = self.formulation.decision(points, moved)
+        if np.shape(decision)[:1] != (points.n,):
+            raise DeclarationError(
+                f"{method_with_place(self.formulation, 'decision')} returned {decision!r:.80} for {points.n} points.",
+                "Return an array with one entry, or one row, per point.",
+            )
+        return decision
 
     def predict(self, X_new: Any, diagonal: Any = None) -> np.ndarray:
         """Labels -1/+1, values, or +1 for normal and -1 for novel points, by the task."""

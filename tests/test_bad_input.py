@@ -450,13 +450,13 @@ DECLARATIONS = {
         declared(lambda s: Program(cp.Minimize(cp.sum(cp.Variable(s.n, name="xi", bounds=[0, 1]))))),
         ["'xi'", "bounds"],
     ),
-    "no program": (declared(lambda s: 3), ["Mistaken.primal returned int", "kopt.Program"]),
+    "no program": (declared(lambda s: 3), ["Mistaken.primal (", "returned int", "kopt.Program"]),
     "a problem instead of a program": (
         declared(lambda s: cp.Problem(cp.Minimize(cp.Variable(name="x")))),
-        ["Mistaken.primal returned Problem"],
+        ["Mistaken.primal (", "returned Problem"],
     ),
     "no primal": (type("Mistaken", (Formulation,), {})(), ["Mistaken declares no primal", "def primal(self, s)"]),
-    "dual is no program": (declared(good_primal, lambda s: "?"), ["Mistaken.dual returned str"]),
+    "dual is no program": (declared(good_primal, lambda s: "?"), ["Mistaken.dual (", "returned str"]),
     "dual constraint after no variable": (
         declared(good_primal, dual_with(constraints=lambda alpha: {"beta": cp.sum(alpha) == 0})),
         ["dual constraint 'beta'", "no primal variable", "domain=[...]"],
@@ -487,11 +487,11 @@ DECLARATIONS = {
     ),
     "objective not convex": (
         declared(primal_with(objective=lambda x: cp.Minimize(-cp.sum_squares(x)))),
-        ["primal of Mistaken is not convex", "its objective"],
+        ["In Mistaken (", "the objective is not convex", "minimise"],
     ),
     "constraint not convex": (
         declared(primal_with(constraints=lambda x: {"alpha": cp.sum_squares(x) >= 1})),
-        ["primal of Mistaken is not convex", "'alpha'"],
+        ["In Mistaken (", "the constraint 'alpha' is not convex"],
     ),
     "unit length": (
         declared(lambda s: of_unit_length(s.weight("w"))),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset, best_offset, check_nu
+from formulations.classification.margins import best_margin_and_offset, best_offset, check_nu, radius
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, counting_claims, equal, fraction
 
 
@@ -77,9 +77,10 @@ class NuSoftMargin(Formulation):
         return {"w": w, "b": b, "rho": rho, "xi": np.maximum(0.0, rho - s.y * (w.values + b))}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """The nu-property, where the margin is positive."""
+        """The nu-property, where the margin is positive and not a rounding of 0."""
         decision = primal.w.values + primal.b
         unit = float(np.max(np.abs(decision)))
-        if primal.rho > 1e-5 * unit:
+        uncancelled = radius(s) ** 2 * float(np.sum(dual.alpha))
+        if primal.rho > max(1e-5 * unit, 1e-9 * uncancelled):
             yield from counting_claims(primal.rho - s.y * decision, s.costs, self.nu * s.n, unit)
             yield equal("rho sum alpha = rho nu", primal.rho * np.sum(dual.alpha), primal.rho * self.nu, scale=unit)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from kopt.errors import Infeasible
 from kopt.formulation import Formulation
+from kopt.locations import FaultsOf
 from kopt.point import Point
 from kopt.projection import Polyhedron, project
 from kopt.quadratic import QuadraticProgram, quadratic_program
@@ -47,10 +48,11 @@ def prove_infeasible(formulation: Formulation, sample: Sample) -> None:
 
 
 def _refuse(formulation: Formulation, sample: Sample, point: Point) -> NoReturn:
-    what, remedy = formulation.explain_infeasible(ProductView(sample), point) or (
-        f"The primal of {formulation!r} has no feasible point: its dual grows without bound along a ray.",
-        "Relax a constraint, for example with slack variables.",
-    )
+    with FaultsOf(formulation, "explain_infeasible"):
+        what, remedy = formulation.explain_infeasible(ProductView(sample), point) or (
+            f"The primal of {formulation!r} has no feasible point: its dual grows without bound along a ray.",
+            "Relax a constraint, for example with slack variables.",
+        )
     raise Infeasible(what, remedy, point)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from kopt.errors import DeclarationError
 from kopt.formulation import Formulation, Pair
 from kopt.polyhedra import membership
 from kopt.program import Program
@@ -64,9 +63,8 @@ class ThroughCvxpy(Solver):
         pair = Pair(formulation, view, view)
         program = pair.primal if side == "primal" else pair.dual
         assert program is not None
-        problem = program.problem()
-        _check_convex(type(formulation).__name__, side, program, problem)
-        status = self._run(problem)
+        program.check_convex()
+        status = self._run(program.problem())
         if any(variable.value is None for variable in program.variables.values()):
             return RawAnswer(status)
         return RawAnswer(status, values_by_name(program, view, side))
@@ -114,16 +112,3 @@ def _coefficients(weight: ExplicitVector, coordinates: np.ndarray) -> np.ndarray
     if isinstance(weight.rows, slice):
         return weight.gram.coefficients(coordinates)
     return np.linalg.lstsq(weight.gram.factor[weight.rows].T, coordinates, rcond=None)[0]
-
-
-def _check_convex(name: str, side: str, program: Program, problem: cp.Problem) -> None:
-    if problem.is_dcp():
-        return
-    what = "its objective"
-    for key, constraint in [*program.constraints.items(), *(("in domain", c) for c in program.domain)]:
-        if not constraint.is_dcp():
-            what = f"the constraint {key!r}: {constraint}"
-    raise DeclarationError(
-        f"The {side} of {name} is not convex as written, because of {what}.",
-        "Rewrite it by CVXPY's rules: a convex expression on the small side of <=, affine ones in ==.",
-    )

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from kopt.claim import Claim
-from kopt.errors import InputError
+from kopt.errors import DeclarationError, InputError
 from kopt.formulation import Formulation, check_arguments
+from kopt.locations import FaultsOf, method_with_place
 from kopt.point import Point
 from kopt.sample import Sample
 from kopt.show.text import certificate_tree
@@ -137,4 +138,12 @@ def _claims(
     """The formulation's claims, where the answer has all the numbers that they are about."""
     if not np.isfinite(record.gap.absolute):
         return ()
-    return tuple(formulation.claims(conditions.primal_view, primal, dual))
+    with FaultsOf(formulation, "claims"):
+        claims = tuple(formulation.claims(conditions.primal_view, primal, dual))
+    for claim in claims:
+        if not isinstance(claim, Claim):
+            raise DeclarationError(
+                f"{method_with_place(formulation, 'claims')} gives {claim!r:.80}, of type {type(claim).__name__}.",
+                "Give claims: kopt.equal(...) or kopt.at_most(...).",
+            )
+    return claims

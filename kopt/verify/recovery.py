@@ -12,8 +12,10 @@ import numpy as np
 from kopt.combination import Combination
 from kopt.errors import DeclarationError, InputError
 from kopt.formulation import Formulation
+from kopt.locations import FaultsOf, method_with_place
 from kopt.point import Point
 from kopt.verify.conditions import Conditions
+from kopt.views.products import fitting
 
 
 def recovered(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,21 +36,28 @@ def recovered(formulation: Formulation, conditions: Conditions, dual: Mapping[st
 
 def _by_rule(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> dict[str, Any] | None:
     try:
-        point = formulation.recover(conditions.dual_view, Point({**conditions.multipliers, **dual}))
+        with FaultsOf(formulation, "recover"):
+            point = formulation.recover(conditions.dual_view, Point({**conditions.multipliers, **dual}))
     except InputError:  # numbers so large that the rule ends in infinities
         return {}
     if point is None:
         return None
-    name = type(formulation).__name__
+    subject = method_with_place(formulation, "recover")
     if not isinstance(point, Mapping):
         raise DeclarationError(
-            f"{name}.recover returned {type(point).__name__}.", "Return the primal variables by name, as a mapping."
+            f"{subject} returned {type(point).__name__}.", "Return the primal variables by name, as a mapping."
         )
     if set(point) != set(conditions.primal_names):
         raise DeclarationError(
-            f"{name}.recover returned {', '.join(point) or 'nothing'}.",
+            f"{subject} returned {', '.join(point) or 'nothing'}.",
             f"Return all primal variables and nothing else: {', '.join(conditions.primal_names)}.",
         )
+    for name, variable in conditions.plain_variables.items():
+        try:
+            fitting(name, point[name], variable.shape)
+        except InputError as error:
+            what = error.what[0].lower() + error.what[1:]
+            raise DeclarationError(f"{subject} returned what cannot be used: {what}", error.remedy) from None
     return dict(point)
 
 
@@ -75,6 +84,7 @@ def _completed(conditions: Conditions, weights: dict[str, Combination]) -> dict[
     """The weights, and the other variables at the minimum of the primal with these weights."""
     conditions.primal_view.bind({}, weights)
     primal, leaves = conditions.primal, conditions.primal_view.leaves
+    primal.check_convex()
     fixed = [v == v.value for v in primal.variables.values() if v.id in leaves]
     others = {name: v for name, v in primal.variables.items() if v.id not in leaves}
     problem = cp.Problem(primal.objective, [*primal.constraints.values(), *primal.domain, *fixed])

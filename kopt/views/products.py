@@ -158,35 +158,35 @@ class ProductCombination(ProductVector):
     def __init__(self, view: ProductView, name: str, gram: Gram, coefficients: cp.Expression, rows: Any) -> None:
         super().__init__(view, name, gram, rows, coefficients.shape[1] if coefficients.ndim > 1 else None)
         self.coefficients = coefficients
-        self._quotients: list[tuple[cp.Variable, Any]] = []
+        self.quotients: list[tuple[cp.Variable, Any]] = []
 
     @property
     def leaves(self) -> tuple[cp.Variable, ...]:
         """The variables that stand for this vector, quotients included."""
-        return *super().leaves, *(leaf for leaf, _ in self._quotients)
+        return *super().leaves, *(leaf for leaf, _ in self.quotients)
 
     def norm_squared_over(self, t: Any) -> cp.Expression:
         """<w, w> / t, continued by 0 where both vanish."""
-        leaf = cp.Variable(name=f"{self.name}.quotient{len(self._quotients)}")
-        self._quotients.append((leaf, t))
+        leaf = cp.Variable(name=f"{self.name}.quotient{len(self.quotients)}")
+        self.quotients.append((leaf, t))
         return leaf
 
     def bind(self, values: Mapping[str, Any]) -> None:
         """Set the leaves from the value of the coefficients."""
         super().bind(values)
-        for leaf, t in self._quotients:
+        for leaf, t in self.quotients:
             leaf.save_value(_quotient(self.number.norm_squared, t))
 
     def floor(self, leaf: cp.Variable) -> float:
         """A quotient has the floor of its numerator."""
-        for quotient, t in self._quotients:
+        for quotient, t in self.quotients:
             if leaf is quotient:
                 return _quotient(super().floor(self.norm_squared), t)
         return super().floor(leaf)
 
     def rounding(self, leaf: cp.Variable) -> float:
         """A quotient has the rounding of its numerator."""
-        for quotient, t in self._quotients:
+        for quotient, t in self.quotients:
             if leaf is quotient:
                 return _quotient(super().rounding(self.norm_squared), t)
         return super().rounding(leaf)

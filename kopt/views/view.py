@@ -10,7 +10,9 @@ import cvxpy as cp
 import numpy as np
 
 from kopt.combination import Combination
+from kopt.errors import DeclarationError
 from kopt.gram import Gram
+from kopt.locations import calling_place
 from kopt.sample import Sample
 
 
@@ -80,6 +82,12 @@ class View(ABC):
         With `rows`, the coefficients belong to these points only.
         """
         gram = self.sample.gram(kernel)
+        shape, seen = np.shape(coefficients), len(np.arange(self.n)[slice(None) if rows is None else rows])
+        if shape[:1] != (seen,):
+            raise DeclarationError(
+                f"The combination at {calling_place()} has coefficients of shape {shape} for {seen} points.",
+                "Give one coefficient per point, or one row of them.",
+            )
         if isinstance(coefficients, cp.Expression):
             return self._symbolic_combination(gram, coefficients, rows)
         return self.numeric(gram, coefficients, rows)

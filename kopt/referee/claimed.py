@@ -1,0 +1,138 @@
+"""The claimed dual on one sample: its terms, its feasible set, and the multipliers that it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from kopt.cones import Free, NonNegative
+from kopt.formulation import Formulation
+from kopt.gradients import affine_parts
+from kopt.polyhedra import split
+from kopt.program import Program
+from kopt.referee.conditions import Condition, Role, condition
+from kopt.referee.lagrangian import Lagrangian
+from kopt.referee.terms import additive_terms
+from kopt.sample import Sample
+from kopt.views import ExplicitView, ProductView
+
+
+@dataclass(frozen=True)
+class AffineMap:
+    """matrix @ z + offset."""
+
+    matrix: np.ndarray
+    offset: np.ndarray
+
+    def __call__(self, z: np.ndarray) -> np.ndarray:
+        """The value at z."""
+        return self.matrix @ z + self.offset
+
+
+class Claimed:
+    """A declared dual; its variables come as one vector z, in their order of appearance.
+
+    curved   the constraints that are not affine, or not in the non-negative orthant, by name
+    bent     the multipliers that are not affine in z, by name
+    """
+
+    def __init__(self, formulation: Formulation, sample: Sample, lagrangian: Lagrangian) -> None:
+        self.lagrangian = lagrangian
+        self.view = ProductView(sample)
+        self.program = _declared(formulation.dual(self.view))
+        coordinates = ExplicitView(sample)
+        self.in_coordinates = _declared(formulation.dual(coordinates))
+        self.variables = {n: v for n, v in self.program.variables.items() if v.id not in self.view.leaves}
+        names = self.in_coordinates.variables
+        self.explicit = {name: names.get(name, variable) for name, variable in self.variables.items()}
+        self.width = sum(v.size for v in self.variables.values())
+        self.terms = additive_terms(self.program.objective.expr)
+        self.sign = lagrangian.primal.sign
+        for gram in sample.grams.values():
+            _ = gram.factor  # norms are then computed in coordinates, to their last digits
+        self._read_constraints()
+        self._read_multipliers()
+
+    def _read_constraints(self) -> None:
+        self.conditions: list[Condition] = []
+        self.curved: dict[str, Any] = {}
+        cones = {**self.in_coordinates.cones, **self.in_coordinates.domain_cones}
+        for label, cone in zip(self.labels, cones.values(), strict=True):
+            known = all(any(v is w for w in self.explicit.values()) for v in cone.residual.variables())
+            if isinstance(cone, Free | NonNegative) and cone.residual.is_affine() and known:
+                rows, offset = self._stacked(cone.residual, self.explicit)
+                self.conditions.append(condition(label, Role.CLAIMED, isinstance(cone, Free), rows, offset))
+            else:
+                self.curved[label] = cone
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the constraints, texts for those of the domain, as the product view shows them."""
+        return [*self.program.cones, *self.program.domain_cones]
+
+    def _read_multipliers(self) -> None:
+        L = self.lagrangian
+        matrix, offset = np.zeros((L.width, self.width)), np.zeros(L.width)
+        self.bent: list[str] = []
+        self.sources = {name: self.source(name) for name in L.cones}
+        for name, source in self.sources.items():
+            if source.is_affine() and not any(v.id in self.view.leaves for v in source.variables()):
+                matrix[L.slices[name]], offset[L.slices[name]] = self._stacked(source, self.variables)
+            else:
+                self.bent.append(name)
+        self.map = AffineMap(matrix, offset)
+
+    def source(self, name: str) -> cp.Expression:
+        """The dual variable or the expression that is the multiplier of a primal constraint."""
+        given = self.program.multipliers.get(name)
+        return self.program.variables[name] if given is None else given
+
+    def eliminated(self, name: str) -> bool:
+        """Whether a multiplier is an expression of the dual variables."""
+        return name in self.program.multipliers
+
+    def _stacked(self, expression: cp.Expression, variables: dict[str, cp.Variable]) -> tuple[np.ndarray, np.ndarray]:
+        """Jacobian in z and value at 0 of an affine expression."""
+        jacobian, offset = affine_parts(expression)
+        blocks = [jacobian.get(v.id, sp.csr_array((offset.size, v.size))) for v in variables.values()]
+        return sp.hstack(blocks).toarray(), offset
+
+    def bind(self, z: np.ndarray) -> None:
+        """Set the dual variables."""
+        self.view.bind(self.program.variables, split(z, self.variables))
+
+    def values(self, z: np.ndarray) -> np.ndarray:
+        """The terms of the claimed bound on the primal as a minimisation, at z."""
+        self.bind(z)
+        with np.errstate(all="ignore"):
+            return np.array([self.sign * t.coefficient * float(t.expression.value) for t in self.terms])
+
+    def multipliers(self, z: np.ndarray) -> np.ndarray:
+        """The multipliers that z stands for; the view must be bound to z where one of them is not affine."""
+        m = self.map(z)
+        if self.bent:
+            self.bind(z)
+            for name in self.bent:
+                value = np.asarray(self.sources[name].value, dtype=float)
+                m[self.lagrangian.slices[name]] = value.ravel(order="F")
+        return m
+
+    def by_name(self, z: np.ndarray) -> dict[str, np.ndarray]:
+        """The dual variables."""
+        return split(z, self.variables)
+
+    def curved_violation(self, label: str, z: np.ndarray) -> float:
+        """How far z is from satisfying a constraint that is not affine, in its own units."""
+        for variable, value in zip(self.explicit.values(), self.by_name(z).values(), strict=True):
+            variable.save_value(value)
+        cone = self.curved[label]
+        return float(cone.violation(np.asarray(cone.residual.value, dtype=float)))
+
+
+def _declared(program: Program | None) -> Program:
+    assert program is not None
+    return program

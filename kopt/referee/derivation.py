@@ -1,0 +1,413 @@
+"""A Lagrangian, the claims of one step of a derivation, and random points to try them at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from cvxpy.constraints.constraint import Constraint
+from scipy.sparse.linalg import LinearOperator, lsqr
+
+from kopt.cones import Free, NonNegative, cone_of
+from kopt.errors import DeclarationError, InputError
+from kopt.referee.allowed import HIGHEST, LOWEST, Allowed, distinct, stacked, unstack
+from kopt.referee.notation import shown, text
+from kopt.referee.terms import additive_terms
+
+# What counts as 0, relative to the absolute terms of a value, or to the size of a derivative nearby. Extrapolated
+# differences reach 1e-10; what somebody forgot is far above.
+TOLERANCE = 1e-8
+# Multipliers that make slopes vanish are corrected until these are rounding.
+ROUNDING = 1e-12
+# How often differences are halved, and how often multipliers are corrected, before giving up.
+HALVINGS, CORRECTIONS = 14, 12
+# The part of their size by which multipliers are varied to differentiate slopes, which are mostly affine in them.
+SHIFT = 1e-3
+
+
+class Derivation:
+    """L, what is claimed about it, and a current point, which the variables themselves hold.
+
+    claims       claimed variables and their expressions, in an order in which they can be substituted
+    conditions   the equalities among the conditions, each with its residual
+    over         the other variables over which L is minimised
+    rest         all remaining variables: the multipliers
+    """
+
+    def __init__(
+        self,
+        L: cp.Expression,
+        stationarity: Mapping[cp.Variable, Any],
+        conditions: Sequence[Constraint],
+        gives: Any,
+        over: Sequence[cp.Variable] | None,
+        seed: int,
+    ) -> None:
+        self.L = _scalar("L", L)
+        self.gives = None if gives is None else _scalar("The expression in gives=", gives)
+        self.claims = _in_order([_claim(self.L, v, e) for v, e in stationarity.items()])
+        chosen = [_occurring(self.L, v, "over=[...]") for v in over or ()]
+        cones = [(c, _cone(c)) for c in conditions]
+        self.conditions = [(c, cone.residual) for c, cone in cones if isinstance(cone, Free)]
+        stated = [*(e for _, e in self.claims), *(cone.residual for _, cone in cones)]
+        stated += [] if self.gives is None else [self.gives]
+        self.variables = distinct(v for part in [self.L, *stated] for v in part.variables())
+        claimed = {v.id for v, _ in self.claims}
+        _check_leaves([self.L, *stated])
+        _check_primal(cones, claimed, {v.id for v in chosen})
+        self._terms = [(t, {v.id for v in t.expression.variables()}) for t in additive_terms(self.L)]
+        self._rng = np.random.default_rng(seed)
+        self._allowed = Allowed(
+            [residual for _, residual in self.conditions],
+            [cone.residual for _, cone in cones if isinstance(cone, NonNegative)],
+        )
+        self.over: list[cp.Variable] = []
+        self.rest = [v for v in self.variables if v.id not in claimed]
+        if over is None:
+            chosen = self._unmentioned({v.id for part in stated for v in part.variables()} - claimed)
+        self.over = [v for v in distinct(chosen) if v.id not in claimed]
+        primal = {v.id for v in self.over}
+        self.rest = [v for v in self.rest if v.id not in primal]
+
+    def _unmentioned(self, mentioned: set[int]) -> list[cp.Variable]:
+        """The variables of L that nothing stated mentions, but for multipliers.
+
+        Multipliers do not meet each other in a Lagrangian: what meets a mentioned one is none, and what meets others
+        only may be one.
+        """
+        with restored(self.variables):
+            self.draw()
+            candidates = [v for v in distinct(self.L.variables()) if v.id not in {v.id for v, _ in self.claims}]
+            meets = {v.id: {u.id for u in candidates if u is not v and self._meet(v, u)} for v in candidates}
+        return [v for v in candidates if v.id not in mentioned and (meets[v.id] & mentioned or not meets[v.id])]
+
+    def _meet(self, v: cp.Variable, u: cp.Variable) -> bool:
+        """Whether the slope of L in one variable depends on the other."""
+        corners = []
+        with restored([v, u]):
+            pairs = [(x, y) for x in (v.value, self.random_value(v)) for y in (u.value, self.random_value(u))]
+            for x, y in pairs:
+                v.save_value(x)
+                u.save_value(y)
+                corners.append(self._sum_of_terms([v, u]))
+        a, b, c, d = corners
+        return not abs(a - b - c + d) <= TOLERANCE * (abs(a) + abs(b) + abs(c) + abs(d))
+
+    def random_value(self, variable: cp.Variable) -> np.ndarray:
+        """Positive numbers; a symmetric matrix is positive semi-definite as well."""
+        value = np.asarray(self._rng.uniform(LOWEST, HIGHEST, variable.shape))
+        return value @ value.T / len(value) if _is_symmetric(variable) else value
+
+    def draw(self) -> None:
+        """Go to a random point that satisfies the conditions, with the claims substituted."""
+        for variable in [*self.rest, *self.over]:
+            variable.save_value(self.random_value(variable))
+        self._allowed.draw(self._rng)
+        self.substitute()
+        for name, expression in (("L", self.L), ("The expression in gives=", self.gives)):
+            if expression is not None and not np.isfinite(value_of(expression)):
+                raise InputError(
+                    f"{name} has no finite value at {self.point()}.",
+                    "Say by inequalities where the multipliers live: conditions=[..., alpha <= C].",
+                )
+
+    def wander(self) -> None:
+        """Leave the conditions: the multipliers move by about their own size."""
+        self._move(self.rest, 1.0)
+        self.substitute()
+
+    def substitute(self) -> None:
+        """Give the claimed variables the values of their expressions."""
+        for variable, expression in self.claims:
+            variable.save_value(_values(expression))
+
+    def gradient(self, variable: cp.Variable) -> np.ndarray:
+        """The derivatives of L in the entries of a variable, all others held."""
+        units = [unit.reshape(variable.shape, order="F") for unit in np.eye(variable.size)]
+        if _is_symmetric(variable):
+            units = [(unit + unit.T) / 2 for unit in units]
+        return np.array([self._along([variable], [unit]) for unit in units])
+
+    def slopes(self, variables: Sequence[cp.Variable]) -> np.ndarray:
+        """The derivatives of L in several variables as one vector."""
+        return np.concatenate([np.zeros(0), *(self.gradient(v) for v in variables)])
+
+    def _along(self, variables: Sequence[cp.Variable], direction: Sequence[np.ndarray]) -> float:
+        """The derivative of L along a direction of some variables, all others held."""
+        with restored(variables):
+            start = [v.value for v in variables]
+
+            def shifted(t: float) -> float:
+                for v, x, d in zip(variables, start, direction, strict=True):
+                    v.save_value(x + t * d)
+                return self._sum_of_terms(variables)
+
+            return derivative(shifted, max(_size(x) for x in start))
+
+    def _sum_of_terms(self, variables: Sequence[cp.Variable], absolute: bool = False) -> float:
+        """The part of L in which some variables occur, for differences that no other part can blur."""
+        ids = {v.id for v in variables}
+        values = [t.coefficient * value_of(t.expression) for t, used in self._terms if used & ids]
+        return float(np.sum(np.abs(values) if absolute else values))
+
+    def absolute_terms(self) -> float:
+        """The sum of the absolute terms of L."""
+        return self._sum_of_terms(self.variables, absolute=True)
+
+    def slope_ratio(self, variable: cp.Variable) -> float:
+        """The largest derivative in a variable, relative to what it is when it or the multipliers are moved."""
+        slope = _largest(self.gradient(variable))
+        size = sum(self._beside(lambda: self.gradient(variable), moved) for moved in ([variable], self.rest))
+        # Terms that cancel for every value leave rounding here and nearby.
+        cancelled = 1e-6 * self._sum_of_terms([variable], absolute=True) / _size(variable.value)
+        return _quotient(slope, size + cancelled)
+
+    def residual_ratio(self, residual: cp.Expression) -> float:
+        """The size of a condition's residual, relative to what it is when the multipliers are moved."""
+        return _quotient(_largest(_values(residual)), self._beside(lambda: _values(residual), self.rest))
+
+    def _beside(self, measure: Callable[[], np.ndarray], moved: Sequence[cp.Variable]) -> float:
+        """The largest entry of a measure when some variables are moved by about their own size, or less."""
+        follow = moved is self.rest
+        for k in range(HALVINGS):
+            with restored(self.variables):
+                self._move(moved, 2.0**-k)
+                if follow:
+                    self.substitute()
+                size = _largest(measure())
+            if np.isfinite(size):
+                return size
+        return 0.0
+
+    def _move(self, variables: Iterable[cp.Variable], share: float) -> None:
+        for v in variables:
+            v.save_value(v.value + share * _size(v.value) * self.random_value(v) / HIGHEST)
+
+    def is_affine_in(self, variable: cp.Variable) -> bool:
+        """Whether L is affine in a variable, by values on both sides of 0: a norm is affine on one of them."""
+        values = []
+        with restored([variable]):
+            x = self.random_value(variable)
+            for factor in (1.0, -0.35, -1.7):
+                variable.save_value(factor * x)
+                values.append(self._sum_of_terms([variable]))
+        bend = values[0] - 2 * values[1] + values[2]
+        return bool(abs(bend) <= TOLERANCE * np.sum(np.abs(values)))
+
+    def settle(self, variables: Sequence[cp.Variable]) -> bool:
+        """Move the multipliers to where the slopes in some variables vanish; False where that is not found."""
+        size, best = self._beside(lambda: self.slopes(variables), self.rest), np.inf
+        for _ in range(CORRECTIONS):
+            slopes = self.slopes(variables)
+            largest = _largest(slopes)
+            if largest <= ROUNDING * size or not largest < best / 2:
+                break
+            best = largest
+            u = stacked(self.rest)
+            jacobian = LinearOperator(
+                (slopes.size, u.size),
+                matvec=lambda d: self._varied(lambda: self.slopes(variables), d.ravel()),
+                rmatvec=lambda z: self.row(variables, z.ravel()),
+                dtype=float,
+            )
+            unstack(u - lsqr(jacobian, slopes, atol=1e-9, btol=1e-9)[0], self.rest)
+            self.substitute()
+        return largest <= TOLERANCE * size
+
+    def row(self, variables: Sequence[cp.Variable], z: np.ndarray) -> np.ndarray:
+        """The derivatives of <z, slopes in some variables> in the multipliers."""
+        ends = np.cumsum([v.size for v in variables])[:-1]
+        parts = [part.reshape(v.shape, order="F") for v, part in zip(variables, np.split(z, ends), strict=True)]
+        width = sum(v.size for v in self.rest)
+        return np.array([self._varied(lambda: self._along(variables, parts), unit) for unit in np.eye(width)])
+
+    def _varied(self, measure: Callable[[], Any], direction: np.ndarray) -> Any:
+        """The derivative of a measure along a direction of the multipliers, the claims following."""
+        u = stacked(self.rest)
+        shift = SHIFT * _size(u)
+        values = []
+        with restored(self.variables):
+            for sign in (1, -1):
+                unstack(u + sign * shift * direction, self.rest)
+                self.substitute()
+                values.append(measure())
+        return (values[0] - values[1]) / (2 * shift)
+
+    def point(self) -> str:
+        """The current multipliers, in words."""
+        return ", ".join(f"{v.name()} = {shown(v.value)}" for v in self.rest) or "every point"
+
+
+def derivative(f: Callable[[float], float], size: float) -> float:
+    """f'(0) by central differences, extrapolated by Ridders' rule; exact at once for a quadratic function.
+
+    >>> round(derivative(lambda t: 3 * t + t**2, 1.0), 12), round(derivative(lambda t: float(np.exp(t)), 1.0), 10)
+    (3.0, 1.0)
+    """
+    best, least = np.nan, np.inf
+    last: list[float] = []
+    for k in range(HALVINGS):
+        h = size * 2.0**-k
+        above, below = f(h), f(-h)
+        row = [(above - below) / (2 * h)]
+        if not np.isfinite(row[0]):
+            continue
+        for j, coarser in enumerate(last):
+            row.append(row[j] + (row[j] - coarser) / (4.0 ** (j + 1) - 1))
+        if last:
+            error = max(abs(row[-1] - row[-2]), abs(row[-1] - last[-1]))
+            best, least = (row[-1], error) if error < least else (best, least)
+            if error > 10 * least or error <= 8 * np.finfo(float).eps * (abs(above) + abs(below)) / h:
+                break
+        last = row
+    return best
+
+
+@contextmanager
+def restored(variables: Iterable[cp.Variable]) -> Iterator[None]:
+    """Give the variables back the values that they had."""
+    saved = [(v, v.value) for v in variables]
+    try:
+        yield
+    finally:
+        for variable, value in saved:
+            variable.save_value(value)
+
+
+def value_of(expression: cp.Expression) -> float:
+    """A scalar expression at the current point; nan outside its domain."""
+    return float(_values(expression).item())
+
+
+def _values(expression: cp.Expression) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        value = expression.value
+    return np.asarray(np.nan if value is None else value, dtype=float)
+
+
+def _size(value: np.ndarray) -> float:
+    """The size of a value, as the unit in which it is moved."""
+    return _largest(value) or 1.0
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.max(np.abs(values), initial=0.0))
+
+
+def _quotient(part: float, whole: float) -> float:
+    """A ratio in which 0 / 0 is 0 and what is not a number is infinite."""
+    if part == 0:
+        return 0.0
+    return part / whole if np.isfinite(part) and whole > 0 else np.inf
+
+
+def _is_symmetric(variable: cp.Variable) -> bool:
+    return any(variable.attributes[name] for name in ("symmetric", "PSD", "NSD"))
+
+
+def _scalar(name: str, expression: Any) -> cp.Expression:
+    if isinstance(expression, cp.Minimize | cp.Maximize):
+        raise DeclarationError(f"{name} is an objective.", "Give the expression in it: objective.expr.")
+    expression = _expression(name, expression)
+    if expression.size != 1:
+        raise InputError(f"{name} has shape {expression.shape}.", "Give a scalar: sum the entries with cp.sum.")
+    return expression
+
+
+def _expression(name: str, value: Any) -> cp.Expression:
+    if isinstance(value, cp.Expression):
+        return value
+    try:
+        return cp.Constant(np.asarray(value, dtype=float))
+    except (TypeError, ValueError):
+        raise DeclarationError(
+            f"{name} is of type {type(value).__name__}.", "Give a CVXPY expression or numbers."
+        ) from None
+
+
+def _occurring(L: cp.Expression, variable: Any, where: str) -> cp.Variable:
+    if not isinstance(variable, cp.Variable):
+        raise DeclarationError(
+            f"{where} names {variable!r:.60}, of type {type(variable).__name__}.", "Name the cp.Variable itself."
+        )
+    if variable.id not in {v.id for v in L.variables()}:
+        raise InputError(
+            f"{variable.name()} in {where} does not occur in L.",
+            "Use the very variable that L was built with; a new one of the same name is another variable.",
+        )
+    return variable
+
+
+def _claim(L: cp.Expression, key: Any, value: Any) -> tuple[cp.Variable, cp.Expression]:
+    variable = _occurring(L, key, "stationarity={...}")
+    claimed = _expression(f"The claim for {variable.name()}", value)
+    if claimed.shape != variable.shape:
+        raise InputError(
+            f"{variable.name()} has shape {variable.shape}, but the claim for it has shape {claimed.shape}.",
+            "Give both the same shape.",
+        )
+    if variable.id in {v.id for v in claimed.variables()}:
+        raise InputError(
+            f"The claim for {variable.name()} contains {variable.name()} itself.",
+            "Solve for it: a claim is an expression of the other variables.",
+        )
+    return variable, claimed
+
+
+def _in_order(claims: list[tuple[cp.Variable, cp.Expression]]) -> list[tuple[cp.Variable, cp.Expression]]:
+    """The claims, each after those that it uses."""
+    ordered: list[tuple[cp.Variable, cp.Expression]] = []
+    waiting = list(claims)
+    while waiting:
+        ids = {v.id for v, _ in waiting}
+        ready = [claim for claim in waiting if not ids & {v.id for v in claim[1].variables()}]
+        if not ready:
+            names = ", ".join(v.name() for v, _ in waiting)
+            raise InputError(
+                f"The claims for {names} use each other in a circle.", "Substitute until one is free of the others."
+            )
+        ordered += ready
+        done = {v.id for v, _ in ready}
+        waiting = [claim for claim in waiting if claim[0].id not in done]
+    return ordered
+
+
+def _cone(condition: Any) -> Free | NonNegative:
+    if not isinstance(condition, Constraint):
+        raise DeclarationError(
+            f"A condition is {condition!r:.60}, of type {type(condition).__name__}.",
+            "Compare CVXPY expressions: conditions=[y @ alpha == 0].",
+        )
+    cone = cone_of(condition)
+    if not isinstance(cone, Free | NonNegative) or not cone.residual.is_affine():
+        raise InputError(
+            f"The condition {text(condition)} is not an affine equality or inequality.",
+            "State it with ==, <= or >= between affine expressions, or substitute it: stationarity={...}.",
+        )
+    return cone
+
+
+def _check_primal(cones: Sequence[tuple[Constraint, Free | NonNegative]], claimed: set[int], over: set[int]) -> None:
+    for condition, cone in cones:
+        for variable in cone.residual.variables():
+            if variable.id in claimed or (variable.id in over and isinstance(cone, Free)):
+                raise InputError(
+                    f"The condition {text(condition)} contains {variable.name()}, over which L is minimised.",
+                    f"Conditions are about multipliers; write a claim stationarity={{{variable.name()}: ...}} instead.",
+                )
+
+
+def _check_leaves(parts: Sequence[cp.Expression]) -> None:
+    names: dict[str, cp.Variable] = {}
+    for variable in distinct(v for part in parts for v in part.variables()):
+        if names.setdefault(variable.name(), variable) is not variable:
+            raise DeclarationError(
+                f"Two different variables are both named {variable.name()!r}.",
+                "Build L and the claims with one and the same variable, or give each a name of its own.",
+            )
+    for parameter in (p for part in parts for p in part.parameters()):
+        if parameter.value is None:
+            raise InputError(f"The parameter {parameter.name()} has no value.", "Set its value first.")

@@ -1,0 +1,79 @@
+"""A number on every instance, as one simple expression of the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+
+NUMBERS = tuple(Fraction(a, b) for a, b in ((1, 1), (2, 1), (1, 2), (4, 1), (1, 4), (3, 1), (1, 3), (8, 1), (1, 8)))
+EXPONENTS = (1.0, -1.0, 2.0, -2.0, 0.5, -0.5)
+AGREES = 1e-5
+
+
+def factor_text(values: Sequence[float], settings: Sequence[Mapping[str, float]]) -> str:
+    """The simplest expression that gives each value from its setting; the numbers where there is none.
+
+    >>> factor_text([0.5, 0.125], [{"C": 2.0, "l": 5}, {"C": 8.0, "l": 7}])
+    '1/C'
+    >>> factor_text([0.5, 0.5], [{"C": 2.0}, {"C": 3.0}]), factor_text([0.7, 0.9], [{}, {}])
+    ('1/2', '0.7')
+    """
+    numbers = np.asarray(values, dtype=float)
+    fitting = [
+        (cost, text) for cost, text, guess in _guesses(settings) if np.all(np.abs(guess - numbers) <= AGREES * np.abs(numbers))
+    ]
+    return min(fitting)[1] if fitting else f"{numbers[0]:.6g}"
+
+
+def is_simple(text: str) -> bool:
+    """Whether a factor was recognised as an expression."""
+    return "." not in text and "e" not in text
+
+
+def simple_factors(setting: Mapping[str, float]) -> list[tuple[str, Mapping[str, float]]]:
+    """Factors worth trying: small numbers and powers of one parameter, each with the exponents that define it."""
+    found = [(_text(number, {}), {"": float(number)}) for number in NUMBERS[1:5]]
+    for name in setting:
+        for number, exponent in product(NUMBERS[:3], (1.0, -1.0)):
+            found.append((_text(number, {name: exponent}), {"": float(number), name: exponent}))
+    return found
+
+
+def evaluated(factor: Mapping[str, float], setting: Mapping[str, float]) -> float:
+    """The value of one of `simple_factors` in a setting."""
+    return float(factor[""] * np.prod([setting[name] ** e for name, e in factor.items() if name]))
+
+
+def _guesses(settings: Sequence[Mapping[str, float]]) -> Iterator[tuple[float, str, np.ndarray]]:
+    """Cost, text and values of expressions c p^a q^b."""
+    common = [name for name in settings[0] if all(s.get(name, 0) > 0 for s in settings)]
+    # A parameter that never changes cannot be told from a number.
+    varied = [name for name in common if len({s[name] for s in settings}) > 1]
+    powers: list[dict[str, float]] = [{}]
+    for count in (1, 2):
+        for names in combinations(varied, count):
+            powers += [dict(zip(names, e, strict=True)) for e in product(EXPONENTS, repeat=count)]
+    for power in powers:
+        base = np.array([np.prod([s[name] ** e for name, e in power.items()]) for s in settings])
+        for i, (number, sign) in enumerate(product(NUMBERS, (1, -1))):
+            cost = sum(1 + EXPONENTS.index(e) / 4 for e in power.values()) + i / 20
+            yield cost, _text(sign * number, power), float(sign * number) * base
+
+
+def _text(number: Fraction, power: Mapping[str, float]) -> str:
+    above = [_power(name, e) for name, e in power.items() if e > 0]
+    below = [_power(name, -e) for name, e in power.items() if e < 0]
+    if abs(number.numerator) != 1 or not above:
+        above.insert(0, str(abs(number.numerator)))
+    if number.denominator != 1:
+        below.insert(0, str(number.denominator))
+    under = " ".join(below)
+    text = " ".join(above) + (f"/({under})" if len(below) > 1 else f"/{under}" if below else "")
+    return f"-{text}" if number < 0 else text
+
+
+def _power(name: str, exponent: float) -> str:
+    return name if exponent == 1 else f"sqrt({name})" if exponent == 0.5 else f"{name}^{exponent:g}"

@@ -1,0 +1,130 @@
+"""Random instances on which a wrong dual cannot hide.
+
+No parameter is 1, classes are unbalanced, sizes share no divisor, most kernels have a diagonal that varies, and
+every other instance has costs per point. The first instances are the smallest, for counter-examples by hand.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from kopt.errors import InputError
+from kopt.formulation import Formulation
+from kopt.kernels import Gaussian, Linear, Polynomial
+from kopt.sample import Sample
+from kopt.task import Task
+from kopt.views import ProductView
+
+SIZES = (4, 5, 7, 6, 9, 8, 11)
+KERNELS = (Linear(), 0.3 * Linear() + Gaussian(sigma=0.9), Polynomial(degree=2, R=0.7), Gaussian(sigma=1.3))
+# A sample that is larger is judged on random parts of it.
+LARGEST = 16
+DRAWS = 40
+
+
+@dataclasses.dataclass(frozen=True)
+class Instance:
+    """A formulation with its parameters, and a sample."""
+
+    formulation: Formulation
+    sample: Sample
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return {f.name: getattr(self.formulation, f.name) for f in dataclasses.fields(self.formulation)}  # type: ignore[arg-type]
+
+
+def random_instances(
+    formulation: Formulation | type[Formulation], count: int, seed: int, sample: Sample | None = None
+) -> Iterator[Instance]:
+    """At most `count` instances of a formulation: its own, those on a given sample, or random ones for its task."""
+    rng = np.random.default_rng(seed)
+    cls = formulation if isinstance(formulation, type) else type(formulation)
+    own = None if sample is not None else cls.instances(rng)
+    if own is not None:
+        for _, (drawn, its_sample) in zip(range(count), own, strict=False):
+            drawn.check(its_sample)
+            yield Instance(drawn, its_sample)
+        return
+    for i in range(count):
+        found = _defined(formulation, sample, i, rng)
+        if found is not None:
+            yield found
+
+
+def _defined(
+    formulation: Formulation | type[Formulation], sample: Sample | None, i: int, rng: np.random.Generator
+) -> Instance | None:
+    """An instance on which the formulation is defined; None where many draws give none."""
+    for _ in range(DRAWS):
+        drawn = drawn_parameters(formulation, rng)
+        chosen = random_sample(drawn, i, rng) if sample is None else _part(sample, rng)
+        try:
+            drawn.check(chosen)
+        except InputError:
+            continue
+        return Instance(drawn, chosen)
+    if sample is not None and not isinstance(formulation, type):
+        formulation.check(sample)
+        return Instance(formulation, sample)
+    return None
+
+
+def random_sample(formulation: Formulation, i: int, rng: np.random.Generator) -> Sample:
+    """The i-th sample for the formulation's task, with costs per point where it makes use of them."""
+    n = SIZES[i % len(SIZES)]
+    X, y = _data(formulation.task, n, rng)
+    kernel = KERNELS[i % len(KERNELS)]
+    sample = Sample(X, y, kernel=kernel)
+    if i % 2 == 0 or not uses_costs(formulation, sample):
+        return sample
+    return Sample(X, y, kernel=kernel, costs=np.round(rng.uniform(0.4, 2.5, n), 1))
+
+
+def _data(task: Task, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+    """Points with one decimal, away from the origin; about a third of them positive, or noisy targets."""
+    X = np.round(rng.standard_normal((n, 3)) * [1.0, 1.4, 0.6] + [0.5, -0.3, 0.2], 1)
+    height = X @ [0.8, 0.6, 0.0]
+    if task is Task.CLASSIFICATION:
+        y = np.full(n, -1.0)
+        y[np.argsort(height)[-max(1, round(0.36 * n)) :]] = 1.0
+        if rng.random() < 0.5:  # the classes overlap
+            y = np.roll(y, 1)
+        return X, y
+    if task is Task.NOVELTY:
+        return X, None
+    return X, np.round(np.sin(height) + 0.4 * height + 0.7 + 0.3 * rng.standard_normal(n), 1)
+
+
+def _part(sample: Sample, rng: np.random.Generator) -> Sample:
+    """The sample, or some of its points where it is large."""
+    if sample.n <= LARGEST:
+        return sample
+    rows = np.sort(rng.choice(sample.n, size=int(rng.integers(7, LARGEST + 1)), replace=False))
+    grams = {name: gram.rows(rows)[:, rows] for name, gram in sample.grams.items()}
+    y = None if sample.y is None else sample.y[rows]
+    return Sample.from_gram(grams, y, costs=sample.costs[rows])
+
+
+def drawn_parameters(formulation: Formulation | type[Formulation], rng: np.random.Generator) -> Formulation:
+    """The formulation with each parameter drawn from its domain; fields without a domain stay as they are."""
+    drawn = {
+        field.name: field.metadata["domain"].draw(rng)
+        for field in dataclasses.fields(formulation)  # type: ignore[arg-type]
+        if "domain" in field.metadata
+    }
+    if isinstance(formulation, type):
+        return formulation(**drawn)
+    return dataclasses.replace(formulation, **drawn)  # type: ignore[type-var]
+
+
+def uses_costs(formulation: Formulation, sample: Sample) -> bool:
+    """Whether the primal asks for the costs per point."""
+    view = ProductView(sample)
+    formulation.primal(view)
+    return view.uses_costs

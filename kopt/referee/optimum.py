@@ -1,0 +1,214 @@
+"""Both sides solved on one instance: strong duality, the recovered primal point, the solver's own multipliers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from kopt.combination import Combination
+from kopt.errors import InputError
+from kopt.formulation import Formulation
+from kopt.point import Point
+from kopt.program import Program
+from kopt.referee.finding import Finding, Sentences
+from kopt.referee.trial import Trial
+from kopt.referee.verdict import Kind
+from kopt.solvers.through_cvxpy import OPTIONS
+from kopt.views import ExplicitView, ProductView
+
+# Solvers stop at gaps of about 1e-8, and recovery rules take roots of them.
+ATTAINED = 1e-4
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side as a solver left it: its status, its value in the user's sense, its program."""
+
+    status: str
+    value: float
+    program: Program
+    view: ExplicitView
+
+    @property
+    def solved(self) -> bool:
+        """Whether the solver claims an optimum."""
+        return self.status == cp.OPTIMAL
+
+    @property
+    def proved(self) -> bool:
+        """Whether the solver claims that there is no optimum."""
+        return self.status in (cp.INFEASIBLE, cp.UNBOUNDED)
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The two sides of a trial, solved.
+
+    scale   the absolute terms of the claimed objective at its optimum, and the primal's value
+    """
+
+    trial: Trial
+    primal: Side
+    dual: Side
+    z: np.ndarray | None
+    scale: float
+
+    @property
+    def compared(self) -> bool:
+        """Whether both sides have an optimum, or one has and the other provably has none."""
+        return (self.primal.solved and (self.dual.solved or self.dual.proved)) or (
+            self.dual.solved and self.primal.proved
+        )
+
+    @property
+    def attained(self) -> bool:
+        """Whether both sides have the same optimum."""
+        same = abs(self.primal.value - self.dual.value) <= ATTAINED * self.scale
+        return self.primal.solved and self.dual.solved and bool(same)
+
+
+def solve_both(trial: Trial) -> Optimum:
+    """Solve the two declared programs as they stand, by CVXPY."""
+    formulation, sample = trial.instance.formulation, trial.sample
+    primal_view, dual_view = ExplicitView(sample), ExplicitView(sample)
+    primal = _solved(formulation.primal(primal_view), primal_view)
+    dual_program = formulation.dual(dual_view)
+    assert dual_program is not None
+    dual = _solved(dual_program, dual_view)
+    z = None
+    scale = abs(primal.value) if primal.solved else 0.0
+    if dual.solved:
+        values = dual.program.variables
+        parts = [values[name].value if name in values else np.zeros(v.shape) for name, v in trial.claimed.variables.items()]
+        z = np.concatenate([np.ravel(part, order="F") for part in parts])
+        terms = np.abs(trial.claimed.values(z))
+        scale += float(np.sum(terms)) if np.isfinite(terms).all() else abs(dual.value)
+    return Optimum(trial, primal, dual, z, scale)
+
+
+def _solved(program: Program, view: ExplicitView) -> Side:
+    problem = program.problem()
+    if not problem.is_dcp():
+        return Side("not convex", np.nan, program, view)
+    status = _run(problem)
+    value = float(problem.value) if problem.value is not None else np.nan
+    return Side(status, value, program, view)
+
+
+def _run(problem: cp.Problem) -> str:
+    for options in (OPTIONS["CLARABEL"], {}):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the status is looked at
+                problem.solve(solver=cp.CLARABEL, **options)
+        except cp.error.SolverError:
+            continue
+        if problem.status == cp.OPTIMAL:
+            break
+    return str(problem.status)
+
+
+def lost(optimum: Optimum) -> Finding:
+    """The claimed dual has another optimum than the primal."""
+    trial, primal, dual = optimum.trial, optimum.primal, optimum.dual
+    shown = f"{dual.value:.6g}" if dual.solved else dual.status
+
+    def say(_: str) -> Sentences:
+        return (
+            f"The optimum of the dual is {shown}, that of the primal is {primal.value:.6g}.",
+            "The claimed dual is not the dual function on its whole domain, and the optimum shows it.",
+            "Mend the other faults first.",
+        )
+
+    point = optimum.z
+    return Finding(Kind.DUALITY_GAP, "objective", trial, say, None, point, dual.value, primal.value)
+
+
+def wrong_recovery(optimum: Optimum) -> Iterator[Finding]:
+    """Recovered primal variables that belong to no optimal point, where the recovered point is not optimal itself."""
+    trial = optimum.trial
+    formulation = trial.instance.formulation
+    if type(formulation).recover is Formulation.recover or optimum.z is None or not optimum.attained:
+        return
+    view = ProductView(trial.sample)
+    dual = trial.claimed.by_name(optimum.z)
+    m = trial.claimed.multipliers(optimum.z)
+    named = {
+        name: m[place].reshape(trial.lagrangian.cones[name].residual.shape, order="F")
+        for name, place in trial.lagrangian.slices.items()
+    }
+    try:
+        point = formulation.recover(view, Point({**named, **dual}))
+    except InputError:
+        return
+    if point is None or _is_optimal(formulation, view, point, optimum):
+        return
+    for name in point:
+        best = _best_with(optimum, name, point[name])
+        if best is None or abs(best - optimum.primal.value) > ATTAINED * optimum.scale:
+            yield _recovery(optimum, name, best)
+
+
+def _is_optimal(formulation: Formulation, view: ProductView, point: Mapping[str, Any], optimum: Optimum) -> bool:
+    program = formulation.primal(view)
+    view.bind(program.variables, point)
+    with np.errstate(all="ignore"):
+        value = float(program.objective.value)
+        feasible = all(_satisfied(cone) for cone in program.cones.values())
+    return feasible and abs(value - optimum.primal.value) <= ATTAINED * optimum.scale
+
+
+def _satisfied(cone: Any) -> bool:
+    residual = np.asarray(cone.residual.value, dtype=float)
+    parts = [np.abs(np.asarray(arg.value, dtype=float)).max(initial=0.0) for arg in cone.residual.args] or [1.0]
+    return bool(cone.violation(residual) <= ATTAINED * max(parts))
+
+
+def _best_with(optimum: Optimum, name: str, value: Any) -> float | None:
+    """The optimum of the primal with one variable held at its recovered value; None where there is none."""
+    view = ExplicitView(optimum.trial.sample)
+    program = optimum.trial.instance.formulation.primal(view)
+    if isinstance(value, Combination):
+        value = value.gram.factor.T @ value.coefficients if value.gram.factor.shape[1] else np.zeros(1)
+    variable = program.variables[name]
+    held = variable == np.reshape(np.asarray(value, dtype=float), variable.shape)
+    problem = cp.Problem(program.objective, [*program.constraints.values(), held])
+    status = _run(problem)
+    return float(problem.value) if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE) else None
+
+
+def _recovery(optimum: Optimum, name: str, best: float | None) -> Finding:
+    reached = "no feasible point has it" if best is None else f"the best point that has it has the value {best:.6g}"
+
+    def say(_: str) -> Sentences:
+        return (
+            f"The recovered {name} belongs to no optimal point.",
+            f"At the optimal dual point shown, recover gives a {name} with which {reached}, "
+            f"while the optimum is {optimum.primal.value:.6g}.",
+            f"Correct the rule for {name} in recover.",
+        )
+
+    value = np.nan if best is None else best
+    return Finding(Kind.WRONG_RECOVERY, name, optimum.trial, say, None, optimum.z, value, optimum.primal.value)
+
+
+def multipliers_agree(optimum: Optimum) -> bool | None:
+    """Whether the multipliers that the solver of the primal returns are feasible and optimal in the claimed dual.
+
+    Where they are unique they are then the dual's own optimum. None where the dual has other variables.
+    """
+    trial = optimum.trial
+    L, claimed = trial.lagrangian, trial.claimed
+    if not optimum.attained or not all(n in L.cones and not claimed.eliminated(n) for n in claimed.variables):
+        return None
+    program = optimum.primal.program
+    parts = [program.cones[n].from_cvxpy(program.constraints[n].dual_value) for n in claimed.variables]
+    z = np.concatenate([np.ravel(part, order="F") for part in parts])
+    feasible = all(np.all(c.violation(z) <= ATTAINED) for c in claimed.conditions)
+    value = trial.claimed.sign * float(np.sum(claimed.values(z)))
+    return feasible and abs(value - optimum.primal.value) <= ATTAINED * optimum.scale

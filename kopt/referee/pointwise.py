@@ -1,0 +1,93 @@
+"""The claimed objective against the minimum of the Lagrangian, point by point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kopt.referee.trial import Trial
+
+# Closed forms agree to rounding; a solver's minimum is known to about 1e-8.
+CLOSED = 1e-9
+SOLVED = 1e-5
+# A point whose claimed terms are all this small beside the largest at other points is 0.
+NOTHING = 1e-12
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Claimed terms and true minima at the points of one trial.
+
+    terms   points x terms of the claimed objective
+    true    the minimum of the Lagrangian, -inf where it is unbounded, nan where a solver could not say
+    size    the absolute terms of both
+    """
+
+    trial: Trial
+    points: list[np.ndarray]
+    terms: np.ndarray
+    true: np.ndarray
+    size: np.ndarray
+    escapes: list[str | None]
+
+    @cached_property
+    def claimed(self) -> np.ndarray:
+        """The claimed objective, as a bound on the primal as a minimisation."""
+        return np.asarray(self.terms.sum(axis=1))
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """The points at which both values are finite."""
+        return np.isfinite(self.claimed) & np.isfinite(self.true)
+
+    @property
+    def tolerance(self) -> float:
+        """What rounding, or a solver, excuses."""
+        exact = self.trial.lagrangian.remainder is None and self.trial.claimed_region.curved is None
+        return CLOSED if exact else SOLVED
+
+    @cached_property
+    def discrepancy(self) -> np.ndarray:
+        """|claimed - true| relative to the terms; inf where the Lagrangian is unbounded, 0 where nothing is known."""
+        result = np.zeros(len(self.points))
+        result[self.known] = np.abs(self.claimed - self.true)[self.known] / np.maximum(self.size[self.known], self._floor)
+        result[self.true == -np.inf] = np.inf
+        return result
+
+    @property
+    def _floor(self) -> float:
+        known = self.size[self.known]
+        return NOTHING * float(np.max(known, initial=0.0)) or 1.0
+
+    @property
+    def undecided(self) -> int:
+        """The number of points about which nothing is known."""
+        return int(np.sum(np.isnan(self.true) | np.isnan(self.claimed)))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two are the same at every point."""
+        return bool(np.all(self.discrepancy <= self.tolerance))
+
+    @property
+    def worst(self) -> int:
+        """A point at which they differ, with as few entries as possible."""
+        differing = np.flatnonzero((self.discrepancy > self.tolerance) & self.known)
+        entries = [np.count_nonzero(np.abs(self.points[i]) > 1e-9 * self.trial.unit) for i in differing]
+        return int(differing[int(np.argmin(entries))])
+
+
+def compare(trial: Trial, points: list[np.ndarray]) -> Comparison:
+    """Evaluate the claimed terms and the Lagrangian's minimum at points."""
+    terms = np.array([trial.claimed.values(z) for z in points]).reshape(len(points), len(trial.claimed.terms))
+    minima = [trial.minimum(z) for z in points]
+    return Comparison(
+        trial,
+        points,
+        terms,
+        np.array([minimum.value for minimum in minima]),
+        np.array([minimum.size for minimum in minima]) + np.abs(terms).sum(axis=1),
+        [minimum.escapes for minimum in minima],
+    )

@@ -1,0 +1,73 @@
+"""The part of a Lagrangian that is neither affine nor quadratic, minimised by a solver."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import cvxpy as cp
+import numpy as np
+
+from kopt.cones import NonNegative
+from kopt.program import Program
+
+# Regularisations under which an escaping minimiser keeps running away.
+PULLS = (1e-4, 1e-6, 1e-8)
+# From one pull to the next, by how much an escaping minimiser grows at least.
+GROWTH = 5.0
+OPTIONS = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+
+
+class Remainder:
+    """min over some variables of the Lagrangian, all others at 0; the multipliers are parameters of one problem."""
+
+    def __init__(self, primal: Program, variables: list[cp.Variable]) -> None:
+        self.variables = variables
+        self.multipliers = {
+            name: cp.Parameter(cone.residual.shape, nonneg=isinstance(cone, NonNegative))
+            for name, cone in primal.cones.items()
+        }
+        lagrangian = primal.sign * primal.objective.expr
+        for name, cone in primal.cones.items():
+            lagrangian += cp.sum(cp.multiply(self.multipliers[name], cone.residual))
+        ids = {v.id for v in variables}
+        fixed = [v == 0 for v in primal.variables.values() if v.id not in ids]
+        self.pull = cp.Parameter(nonneg=True)
+        squares = sum((cp.sum_squares(v) for v in variables), cp.Constant(0.0))
+        self.problem = cp.Problem(cp.Minimize(lagrangian), fixed)
+        self.pulled = cp.Problem(cp.Minimize(lagrangian + self.pull * squares), fixed)
+
+    def minimise(self, multipliers: Mapping[str, np.ndarray]) -> tuple[float, str | None]:
+        """The minimum; -inf and the variable that escapes; nan where the solver does not say."""
+        for name, parameter in self.multipliers.items():
+            value = np.asarray(multipliers[name]).reshape(parameter.shape, order="F")
+            parameter.value = np.maximum(value, 0.0) if parameter.attributes["nonneg"] else value
+        if _solved(self.problem):
+            return float(self.problem.value), None
+        return self._judged_by_pulls()
+
+    def _judged_by_pulls(self) -> tuple[float, str | None]:
+        values, sizes = [], []
+        for pull in PULLS:
+            self.pull.value = pull
+            if not _solved(self.pulled):
+                return np.nan, None
+            values.append(float(self.pulled.value))
+            sizes.append([float(np.linalg.norm(v.value)) for v in self.variables])
+        growing = np.array(sizes[1:]) > GROWTH * np.maximum(np.array(sizes[:-1]), 1e-6)
+        running = growing.all(axis=0)
+        if running.any() and values[0] > values[1] > values[2]:
+            escaping = int(np.argmax(np.where(running, sizes[-1], -1.0)))
+            return -np.inf, str(self.variables[escaping].name())
+        settled = abs(values[2] - values[1]) <= 1e-6 * max(1.0, abs(values[2]))
+        return (values[2], None) if settled else (np.nan, None)
+
+
+def _solved(problem: cp.Problem) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the status is looked at
+            problem.solve(solver=cp.CLARABEL, **OPTIONS)
+    except (cp.error.SolverError, cp.error.DCPError):
+        return False
+    return bool(problem.status == cp.OPTIMAL)

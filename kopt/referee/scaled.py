@@ -1,0 +1,63 @@
+"""Whether a claimed dual is exact for a multiple of the primal, or with rescaled multipliers.
+
+The dual function of c times the primal is c g(m / c). A claim D(z) is scaled if D(z) = s g(t m(z)) on its whole domain
+with t = 1/s (a multiple of the primal), s = 1 (rescaled multipliers) or t = 1 (a multiple of the dual).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kopt.referee.domain import missing, repaired_multipliers, superfluous
+from kopt.referee.factors import evaluated, factor_text, simple_factors
+from kopt.referee.trial import Trial
+
+CONSTANT = 1e-6
+POINTS = 6
+
+
+def scaling(trials: Sequence[Trial], settings: Sequence[Mapping[str, float]]) -> str | None:
+    """The two factors in words; None where no simple ones fit all instances."""
+    candidates = [("1", {"": 1.0}), *simple_factors(settings[0])]
+    for text, factor in candidates:
+        multiples = [evaluated(factor, setting) for setting in settings]
+        if _value_factor(trials[0], multiples[0]) is None:
+            continue
+        values = [_scaled_everywhere(trial, multiple) for trial, multiple in zip(trials, multiples, strict=True)]
+        if all(value is not None for value in values) and _allowed(values, multiples):
+            value_text = factor_text([float(value or 0.0) for value in values], settings)
+            return f"{value_text} times the dual function, at multipliers times {text}"
+    return None
+
+
+def _allowed(values: Sequence[float | None], multiples: Sequence[float]) -> bool:
+    s, t = np.array(values, dtype=float), np.array(multiples)
+    return any(np.allclose(each, 1.0, rtol=CONSTANT) for each in (s * t, s, t))
+
+
+def _value_factor(trial: Trial, multiple: float) -> float | None:
+    """The s with D(z) = s g(t m(z)) at a few points; None where there is none."""
+    region = trial.claimed_region
+    starts = [trial.unit * scale * trial.rng.random(len(trial.unit)) for scale in np.linspace(0.3, 2.0, POINTS)]
+    points = [point for point in map(region.nearest, starts) if point is not None]
+    ratios = []
+    for z in points:
+        minimum = trial.lagrangian.minimise(multiple * trial.claimed.multipliers(z))
+        claimed = float(np.sum(trial.claimed.values(z)))
+        if not np.isfinite(minimum.value):
+            return None
+        if abs(minimum.value) > 1e-6 * minimum.size:
+            ratios.append(claimed / minimum.value)
+    if not ratios or not np.isfinite(ratios).all() or np.ptp(ratios) > CONSTANT * abs(ratios[0]):
+        return None
+    return float(np.mean(ratios)) or None
+
+
+def _scaled_everywhere(trial: Trial, multiple: float) -> float | None:
+    """The value factor, if with these multipliers the feasible set is right as well."""
+    other = Trial(trial.instance, trial.rng, multiple)
+    if any(True for check in (repaired_multipliers, missing, superfluous) for _ in check(other)):
+        return None
+    return _value_factor(trial, multiple)

@@ -1,0 +1,175 @@
+"""One instance: the Lagrangian, the claimed dual, their two sets of dual points, and points to compare them at."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from kopt.cones import Free, NonNegative, SecondOrder
+from kopt.referee.claimed import AffineMap, Claimed
+from kopt.referee.conditions import Condition, is_complete, true_conditions
+from kopt.referee.instances import Instance
+from kopt.referee.lagrangian import Minimum, lagrangian_of
+from kopt.referee.region import Region
+from kopt.referee.verdict import CounterExample
+from kopt.referee.words import Words
+
+NEAREST = 12
+MIXED = 20
+EXPONENTS = np.arange(-8.0, 9.0)
+
+
+class Trial:
+    """A claimed dual and the Lagrangian on one instance.
+
+    map   from z to the multipliers: as claimed, or repaired where an eliminated multiplier turned out wrong
+    """
+
+    def __init__(self, instance: Instance, rng: np.random.Generator, multiple: float = 1.0) -> None:
+        self.instance = instance
+        self.sample = instance.sample
+        self.rng = rng
+        self.multiple = multiple
+        self.lagrangian = lagrangian_of(instance.formulation, instance.sample)
+        self.claimed = Claimed(instance.formulation, instance.sample, self.lagrangian)
+        self.map = AffineMap(multiple * self.claimed.map.matrix, multiple * self.claimed.map.offset)
+        self.true_conditions = true_conditions(self.lagrangian)
+        self.complete = is_complete(self.lagrangian)
+
+    @cached_property
+    def words(self) -> Words:
+        """Texts for this sample."""
+        return Words(self.sample, self.claimed.view)
+
+    @property
+    def demanded(self) -> list[Condition]:
+        """What the Lagrangian demands of z, as far as the multipliers are affine in it."""
+        bent = np.zeros(self.lagrangian.width, dtype=bool)
+        for name in self.claimed.bent:
+            bent[self.lagrangian.slices[name]] = True
+        conditions = []
+        for each in self.true_conditions:
+            straight = ~np.any(each.rows[:, bent] != 0, axis=1)
+            if straight.any():
+                part = Condition(
+                    each.about, each.role, each.equality, each.rows[straight], each.offset[straight], each.size[straight]
+                )
+                conditions.append(part.after(self.map.matrix, self.map.offset))
+        return conditions
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """The size of each entry of z: from the offsets of the conditions, or where the objective's terms balance."""
+        conditions = [*self.claimed.conditions, *self.demanded]
+        rows = np.vstack([np.zeros((0, self.claimed.width)), *(c.rows for c in conditions)])
+        offset = np.abs(np.concatenate([np.zeros(0), *(c.offset for c in conditions)]))
+        sizes, start = [], 0
+        for variable in self.claimed.variables.values():
+            columns = slice(start, start + variable.size)
+            largest = np.max(np.abs(rows[:, columns]), axis=1, initial=0.0)
+            used = (largest > 0) & (offset > 0)
+            sizes.append(float(np.median(offset[used] / largest[used])) if used.any() else np.nan)
+            start += variable.size
+        known = [size for size in sizes if np.isfinite(size)]
+        default = float(np.median(known)) if known else self.balance
+        filled = [size if np.isfinite(size) else default for size in sizes]
+        return np.repeat(filled, [v.size for v in self.claimed.variables.values()])
+
+    @cached_property
+    def balance(self) -> float:
+        """The size of z at which the smallest term of the claimed objective has the largest share."""
+        direction = np.abs(self.rng.standard_normal(self.claimed.width)) + 0.1
+        shares = []
+        for exponent in EXPONENTS:
+            terms = np.abs(self.claimed.values(10.0**exponent * direction))
+            terms = terms[terms > 0]
+            shares.append(np.min(terms) / np.sum(terms) if len(terms) and np.isfinite(terms).all() else 0.0)
+        best = np.flatnonzero(np.array(shares) >= np.max(shares))
+        return float(10.0 ** EXPONENTS[best[np.argmin(np.abs(EXPONENTS[best]))]])
+
+    @cached_property
+    def claimed_region(self) -> Region:
+        """The points that the claimed dual allows."""
+        return Region(self.claimed.conditions, self.unit, self._curved(true=False))
+
+    @cached_property
+    def common_region(self) -> Region:
+        """The points that the claimed dual allows and at which the Lagrangian may be bounded."""
+        return Region([*self.claimed.conditions, *self.demanded], self.unit, self._curved(true=True))
+
+    def _curved(self, true: bool) -> tuple[cp.Expression, list[Any]] | None:
+        """The constraints that are not affine: those claimed, with those of the multipliers' cones if asked."""
+        variables = list(self.claimed.explicit.values())
+        program = self.claimed.in_coordinates
+        constraints = [*program.constraints.values(), *program.domain]
+        labelled = dict(zip(self.claimed.labels, constraints, strict=True))
+        found = [labelled[label] for label in self.claimed.curved]
+        z = cp.hstack([cp.vec(v, order="F") for v in variables])
+        if true:
+            found += self._cones(z)
+        symmetric = any(v.attributes["symmetric"] for v in variables)
+        return (z, found) if found or symmetric else None
+
+    def curved_cones(self) -> tuple[cp.Expression, list[Any]] | None:
+        """The cones of the multipliers alone, where they are not orthants."""
+        z = cp.hstack([cp.vec(v, order="F") for v in self.claimed.explicit.values()])
+        found = self._cones(z)
+        symmetric = any(v.attributes["symmetric"] for v in self.claimed.explicit.values())
+        return (z, found) if found or symmetric else None
+
+    def _cones(self, z: cp.Expression) -> list[Any]:
+        constraints = []
+        for name, cone in self.lagrangian.cones.items():
+            if isinstance(cone, Free | NonNegative) or name in self.claimed.bent:
+                continue
+            place = self.lagrangian.slices[name]
+            block = self.map.matrix[place] @ z + self.map.offset[place]
+            if isinstance(cone, SecondOrder):
+                stacked = cp.reshape(block, (cone.residual.shape[0], -1), order="F")
+                constraints.append(cp.SOC(stacked[0], stacked[1:]))
+            else:
+                constraints.append(cp.reshape(block, cone.residual.shape, order="F") >> 0)
+        return constraints
+
+    def multipliers(self, z: np.ndarray) -> np.ndarray:
+        """The multipliers that z stands for."""
+        m = self.map(z)
+        if self.claimed.bent:
+            claimed = self.multiple * self.claimed.multipliers(z)
+            for name in self.claimed.bent:
+                place = self.lagrangian.slices[name]
+                m[place] = claimed[place]
+        return m
+
+    def minimum(self, z: np.ndarray) -> Minimum:
+        """The minimum of the Lagrangian at the multipliers that z stands for."""
+        return self.lagrangian.minimise(self.multipliers(z))
+
+    def points(self, region: Region) -> list[np.ndarray]:
+        """Points of a region: on its faces, near 0 in the balance of the terms, and mixtures of these."""
+        found = []
+        for i in range(NEAREST):
+            spread = self.unit * [1.0, 3.0, 0.3][i % 3] if i % 4 else np.full_like(self.unit, self.balance)
+            start = spread * self.rng.standard_normal(len(self.unit)) * (self.rng.random(len(self.unit)) < 0.8)
+            nearest = region.nearest(np.abs(start) if i % 2 else start)
+            if nearest is not None:
+                found.append(nearest)
+        if not found:
+            return []
+        weights = self.rng.dirichlet(np.full(len(found), 0.4), size=MIXED)
+        return [*found, *(weights @ np.array(found))]
+
+    def example(self, z: np.ndarray, claimed: float, true: float) -> CounterExample:
+        """A counter-example at a point."""
+        return CounterExample(
+            parameters=self.instance.parameters,
+            grams={name: gram.dense for name, gram in self.sample.grams.items()},
+            y=self.sample.y,
+            costs=self.sample.costs if np.any(self.sample.costs != 1.0) else None,
+            point=self.claimed.by_name(z),
+            claimed=claimed,
+            true=true,
+        )

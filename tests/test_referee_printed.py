@@ -1,0 +1,329 @@
+"""The referee on claims that are wrong as printed; and what is wrong with them, by plain CVXPY without a referee."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from itertools import cycle, islice
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import kopt
+from formulations.novelty import SoftHypersphere
+from kopt import Formulation, Sample
+from kopt.cones import NonNegative
+from kopt.formulation import Pair
+from kopt.referee.verdict import Fault, Judgement, Kind, Verdict
+from kopt.views import ExplicitView
+from tests.instances import data, draw_parameters
+from tests.printed import (
+    KERNELS,
+    FisherDiscriminant,
+    FreePointNuSoftMargin,
+    FreePointSoftMargin,
+    LiterallyPrintedQuadraticInsensitive,
+    NuRanking,
+    NuRegression,
+    PrintedFisherDiscriminant,
+    PrintedNuRanking,
+    PrintedNuRegression,
+    PrintedNuSoftMargin,
+    PrintedQuadraticInsensitive,
+    PrintedSoftHypersphere,
+    PrintedSoftMargin,
+    QuadraticInsensitive,
+)
+
+Values = dict[str, np.ndarray]
+
+CORRECTED = (
+    QuadraticInsensitive,
+    NuRanking,
+    SoftHypersphere,
+    NuRegression,
+    FreePointSoftMargin,
+    FreePointNuSoftMargin,
+    FisherDiscriminant,
+)
+# The ranking machine declares none; the one that is printed for quadratic regression is right.
+RIGHT_RECOVERY = (*(cls for cls in CORRECTED if cls is not NuRanking), PrintedQuadraticInsensitive)
+PRINTED_RECOVERY = (PrintedSoftMargin, PrintedNuSoftMargin)
+INSTANCES = 3
+POINTS = 3
+# What interior point methods reach on a value and, with a factor 100, on what follows from a point; the mistakes are
+# far larger.
+SOLVED = 1e-6
+MISTAKEN = 1e-2
+# The minimisers of the Lagrangian lie well inside this box: what reaches its walls is unbounded.
+BOX = 200.0
+
+
+@cache
+def verdict(cls: type[Formulation]) -> Verdict:
+    return kopt.referee(cls, instances=8, seed=0)
+
+
+def faults(cls: type[Formulation], *kinds: Kind) -> list[Fault]:
+    return [fault for fault in verdict(cls).faults if fault.kind in kinds]
+
+
+@pytest.mark.parametrize("cls", CORRECTED, ids=lambda cls: cls.__name__)
+def test_the_corrected_claims_are_exact(cls: type[Formulation]) -> None:
+    assert verdict(cls).judgement is Judgement.EXACT, verdict(cls)
+    assert not verdict(cls).faults
+
+
+def test_quadratic_regression_is_scaled_by_two() -> None:
+    found = verdict(PrintedQuadraticInsensitive)
+    assert found.judgement is Judgement.SCALED, found
+    assert found.factor == "2"
+
+
+def test_quadratic_regression_to_the_letter_has_a_wrong_term() -> None:
+    found = verdict(LiterallyPrintedQuadraticInsensitive)
+    assert found.judgement is Judgement.WRONG, found
+
+
+def test_ranking_has_the_wrong_balance() -> None:
+    assert verdict(PrintedNuRanking).judgement is Judgement.WRONG, verdict(PrintedNuRanking)
+    assert "b" in {fault.where for fault in faults(PrintedNuRanking, Kind.MISSING_CONSTRAINT)}
+    assert "b" in {fault.where for fault in faults(PrintedNuRanking, Kind.SUPERFLUOUS_CONSTRAINT)}
+
+
+def test_the_soft_hypersphere_has_a_superfluous_constraint() -> None:
+    assert verdict(PrintedSoftHypersphere).judgement is Judgement.WRONG, verdict(PrintedSoftHypersphere)
+    assert {fault.where for fault in verdict(PrintedSoftHypersphere).faults} == {"R"}
+    assert faults(PrintedSoftHypersphere, Kind.SUPERFLUOUS_CONSTRAINT)
+
+
+def test_nu_regression_has_a_leftover_term() -> None:
+    assert verdict(PrintedNuRegression).judgement is Judgement.WRONG, verdict(PrintedNuRegression)
+    assert [fault.where for fault in verdict(PrintedNuRegression).faults]
+    assert all("sum(alpha_hat + alpha)" in fault.where for fault in verdict(PrintedNuRegression).faults)
+
+
+@pytest.mark.parametrize("cls", PRINTED_RECOVERY, ids=lambda cls: cls.__name__)
+def test_the_code_fragments_recover_offset_and_margin_wrongly(cls: type[Formulation]) -> None:
+    assert verdict(cls).judgement is Judgement.WRONG, verdict(cls)
+    assert {fault.kind for fault in verdict(cls).faults} == {Kind.WRONG_RECOVERY}
+    assert {fault.where for fault in verdict(cls).faults} & {"b", "gamma"}
+
+
+def test_the_fisher_discriminant_has_a_wrong_right_hand_side() -> None:
+    found = verdict(PrintedFisherDiscriminant)
+    assert found.judgement is Judgement.WRONG, found
+
+
+class Programs:
+    """Both programs of one instance in coordinates, evaluated without the referee."""
+
+    def __init__(self, formulation: Formulation, sample: Sample) -> None:
+        self.formulation, self.sample = formulation, sample
+        self.view = ExplicitView(sample)
+        pair = Pair(formulation, self.view, self.view)
+        assert pair.dual is not None
+        self.primal, self.dual = pair.primal, pair.dual
+
+    def optimum(self) -> float:
+        return solved(self.primal.problem())
+
+    def claimed_optimum(self) -> float:
+        return solved(self.dual.problem())
+
+    def claimed(self, point: Values) -> float:
+        for name, variable in self.dual.variables.items():
+            variable.value = point[name]
+        return float(self.dual.objective.value)
+
+    def lagrangian(self, point: Values, scale: float = 1.0) -> float:
+        """The minimum over the primal variables of objective + <scale * multipliers, residuals>."""
+        self.claimed(point)
+        terms = self.primal.objective.args[0]
+        for name, cone in self.primal.cones.items():
+            multiplier = scale * (self.dual.multipliers | self.dual.variables)[name].value
+            if isinstance(cone, NonNegative):  # -1e-12 on a square is not convex
+                multiplier = np.maximum(multiplier, 0.0)
+            terms = terms + cp.sum(cp.multiply(multiplier, cone.residual))
+        box = [cp.abs(variable) <= BOX for variable in self.primal.variables.values()]
+        return solved(cp.Problem(cp.Minimize(terms), box))
+
+    def points(self) -> Iterator[Values]:
+        """Random points that the dual allows, off the corners; in a box, where the set is unbounded."""
+        rng = np.random.default_rng(1)
+        variables = self.dual.variables
+        allowed = [*self.dual.problem().constraints, *(cp.abs(v) <= 2 for v in variables.values())]
+        corners = []
+        for _ in range(POINTS + 1):
+            cost = sum(rng.normal(size=v.shape) @ v for v in variables.values())
+            assert np.isfinite(solved(cp.Problem(cp.Minimize(cost), allowed)))
+            corners.append({name: v.value for name, v in variables.items()})
+        for one, other in zip(corners[1:], corners[:-1], strict=True):
+            yield {name: 0.7 * one[name] + 0.3 * other[name] for name in one}
+
+    def best_point(self) -> Values:
+        # A point is known to the root of the accuracy of its value, so this one is solved as far as it goes.
+        assert np.isfinite(solved(self.dual.problem(), tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12))
+        return {name: variable.value for name, variable in self.dual.variables.items()}
+
+    def recovered(self) -> tuple[float, float]:
+        """The value of the recovered point, and how far it is from being feasible."""
+        point = self.formulation.recover(self.view, kopt.Point(self.best_point()))
+        assert point is not None
+        for name, variable in self.primal.variables.items():
+            value = point[name]
+            is_vector = isinstance(value, kopt.Combination)
+            variable.value = self.sample.gram().factor.T @ value.coefficients if is_vector else value
+        violations = [cone.violation(cone.residual.value) for cone in self.primal.cones.values()]
+        return float(self.primal.objective.value), max(violations)
+
+
+@cache
+def programs(cls: type[Formulation]) -> list[Programs]:
+    """A formulation's own instances, or samples of its task on which its primal has an optimum that is not 0."""
+    return list(islice(drawn(cls), INSTANCES))
+
+
+def drawn(cls: type[Formulation]) -> Iterator[Programs]:
+    rng = np.random.default_rng(0)
+    own = cls.instances(rng)
+    if own is not None:
+        yield from (Programs(*instance) for instance in own)
+        return
+    for n, kernel in cycle(zip((7, 9, 11), KERNELS, strict=True)):
+        X, y = data(cls.task, n, 0.5, rng)
+        found = Programs(draw_parameters(cls, rng), Sample(X, y, kernel=kernel))
+        optimum = found.optimum()
+        if np.isfinite(optimum) and abs(optimum) > MISTAKEN:
+            yield found
+
+
+def solved(problem: cp.Problem, **tolerances: float) -> float:
+    """The value, infinite where there is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return float(problem.solve(solver=cp.CLARABEL, **tolerances))
+
+
+def near(value: float) -> object:
+    return pytest.approx(value, rel=SOLVED, abs=SOLVED)
+
+
+@pytest.mark.parametrize("cls", CORRECTED, ids=lambda cls: cls.__name__)
+def test_a_corrected_dual_is_the_dual_function(cls: type[Formulation]) -> None:
+    for both in programs(cls):
+        assert both.claimed_optimum() == near(both.optimum())
+        for point in both.points():
+            assert both.lagrangian(point) == near(both.claimed(point))
+
+
+@pytest.mark.parametrize("cls", RIGHT_RECOVERY, ids=lambda cls: cls.__name__)
+def test_a_right_recovery_is_optimal(cls: type[Formulation]) -> None:
+    for both in programs(cls):
+        value, violation = both.recovered()
+        assert violation < 100 * SOLVED
+        assert value == pytest.approx(both.optimum(), rel=100 * SOLVED, abs=100 * SOLVED)
+
+
+def test_quadratic_regression_has_half_the_value_at_half_the_multipliers() -> None:
+    for both in programs(PrintedQuadraticInsensitive):
+        assert 2 * both.claimed_optimum() == near(both.optimum())
+        for point in both.points():
+            assert both.lagrangian(point, scale=2) == near(2 * both.claimed(point))
+
+
+def test_quadratic_regression_to_the_letter_is_so_at_the_optimum_only() -> None:
+    for both in programs(LiterallyPrintedQuadraticInsensitive):
+        assert 2 * both.claimed_optimum() == near(both.optimum())
+        for point in both.points():
+            excess = point["alpha"] @ point["alpha_hat"] / both.formulation.C
+            assert excess > MISTAKEN
+            assert both.claimed(point) - both.lagrangian(point, scale=2) / 2 == near(excess)
+
+
+def test_the_printed_ranking_dual_leaves_the_thresholds_unbounded() -> None:
+    for both in programs(PrintedNuRanking):
+        assert abs(both.claimed_optimum() - both.optimum()) > MISTAKEN
+        assert all(both.lagrangian(point) < both.claimed(point) - MISTAKEN * BOX for point in both.points())
+
+
+def test_the_printed_hypersphere_dual_is_infeasible_for_small_costs() -> None:
+    small = [both.formulation.C * both.sample.n < 1 for both in programs(PrintedSoftHypersphere)]
+    assert any(small)
+    assert not all(small)
+    for both, is_small in zip(programs(PrintedSoftHypersphere), small, strict=True):
+        assert np.isfinite(both.optimum())
+        assert both.claimed_optimum() == (-np.inf if is_small else near(both.optimum()))
+
+
+def test_the_printed_nu_regression_is_off_by_the_leftover_term() -> None:
+    for both in programs(PrintedNuRegression):
+        for point in both.points():
+            leftover = both.formulation.epsilon * np.sum(point["alpha"] + point["alpha_hat"])
+            assert both.claimed(point) + leftover == near(both.lagrangian(point))
+
+
+def test_with_the_optimal_epsilon_the_leftover_is_c_nu_epsilon() -> None:
+    for both in programs(PrintedNuRegression):
+        optimum = both.optimum()
+        epsilon = float(both.primal.variables["epsilon"].value)
+        assert epsilon > MISTAKEN
+        formulation = dataclasses.replace(both.formulation, epsilon=epsilon)
+        missing = optimum - Programs(formulation, both.sample).claimed_optimum()
+        assert missing == pytest.approx(formulation.C * formulation.nu * epsilon, rel=100 * SOLVED)
+
+
+@pytest.mark.parametrize("cls", PRINTED_RECOVERY, ids=lambda cls: cls.__name__)
+def test_the_printed_offset_and_margin_are_not_optimal(cls: type[Formulation]) -> None:
+    for both in programs(cls):
+        value, violation = both.recovered()
+        assert violation < SOLVED
+        assert value > both.optimum() + MISTAKEN
+
+
+def test_the_fisher_discriminant_solves_the_printed_system() -> None:
+    for cls, corrected in ((PrintedFisherDiscriminant, False), (FisherDiscriminant, True)):
+        for both in programs(cls):
+            y, K, ridge = both.sample.y, both.sample.gram().dense, both.formulation.ridge
+            D, B = weights(y)
+            right = D * y if corrected else y
+            alpha = (right - both.best_point()["eta"]) / ridge
+            np.testing.assert_allclose((B @ K + ridge * np.eye(len(y))) @ alpha, right, atol=100 * SOLVED)
+
+
+def test_the_printed_fisher_discriminant_is_right_for_classes_of_equal_size_only() -> None:
+    rng = np.random.default_rng(2)
+    for plus, minus in ((3, 3), (3, 5), (2, 7)):
+        y = np.repeat([1.0, -1.0], [plus, minus])
+        X = rng.normal(loc=(0.5, -0.3, 0.2), size=(len(y), 3)) + 0.5 * y[:, None]
+        best = discriminant(FisherDiscriminant, X, y)
+        printed = discriminant(PrintedFisherDiscriminant, X, y)
+        if plus == minus:
+            assert printed == near(best)
+        else:
+            assert printed < best - MISTAKEN
+
+
+def discriminant(cls: type[Formulation], X: np.ndarray, y: np.ndarray) -> float:
+    """(5.11) at the recovered w; checked to be the largest value for the corrected machine."""
+    both = Programs(cls(ridge=0.37), Sample(X, y))
+    w = X.T @ both.formulation.recover(both.view, kopt.Point(both.best_point()))["w"].coefficients
+    means = X[y > 0].mean(axis=0) - X[y < 0].mean(axis=0)
+    ridge = 0.37 * len(y) / (2 * np.sum(y > 0) * np.sum(y < 0))
+    spread = sum(np.cov(X[y == sign].T, bias=True) for sign in (1, -1)) + ridge * np.eye(X.shape[1])
+    if cls is FisherDiscriminant:
+        assert (means @ w) ** 2 / (w @ spread @ w) == near(means @ np.linalg.solve(spread, means))
+    return float((means @ w) ** 2 / (w @ spread @ w))
+
+
+def weights(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """D as a vector, and B, by (5.12)-(5.15)."""
+    plus, minus, n = np.sum(y > 0), np.sum(y < 0), len(y)
+    D = np.where(y > 0, 2 * minus / n, 2 * plus / n)
+    j_plus, j_minus = (y > 0).astype(float), (y < 0).astype(float)
+    C_plus = 2 * minus / (n * plus) * np.outer(j_plus, j_plus)
+    C_minus = 2 * plus / (n * minus) * np.outer(j_minus, j_minus)
+    return D, np.diag(D) - C_plus - C_minus
