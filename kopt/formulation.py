@@ -12,7 +12,7 @@ import numpy as np
 
 from kopt.claim import Claim
 from kopt.errors import DeclarationError, InputError
-from kopt.locations import FaultsOf, method_with_place
+from kopt.locations import BriefTraceback, FaultsOf, method_with_place
 from kopt.parameters import fraction, nonnegative, parameter, positive
 from kopt.point import Point
 from kopt.program import Program
@@ -125,15 +125,13 @@ class Formulation:
 
         >>> # SoftMargin(C=1.0).problem(sample, side="dual").solve()
         """
-        view = ExplicitView(sample)
-        if side == "primal":
-            return primal_of(self, view).problem()
-        if side != "dual":
+        if side not in ("primal", "dual"):
             raise InputError(f"The side is {side!r}.", 'Choose "primal" or "dual".')
-        dual = dual_of(self, view)
-        if dual is None:
+        with BriefTraceback():
+            program = (primal_of if side == "primal" else dual_of)(self, ExplicitView(sample))
+        if program is None:
             raise InputError(f"{type(self).__name__} declares no dual.", 'Choose side="primal", or declare it.')
-        return dual.problem()
+        return program.problem()
 
 
 def primal_of(formulation: Formulation, view: View) -> Program:

@@ -64,9 +64,8 @@ def method_with_place(formulation: object, method: str) -> str:
 class FaultsOf:
     """`with FaultsOf(formulation, "dual"):` turns what a method of a formulation raises into a DeclarationError.
 
-    The message says where in the user's code it was raised, and the traceback ends there: nobody wants to read the
-    frames of the engine and of CVXPY. The original error stays in `__context__`. Errors of kopt pass as they are, and
-    so does a lack of memory, which is nobody's mistake.
+    The message says where in the user's code it was raised, and the traceback ends there; the original error stays in
+    `__context__`. Errors of kopt pass as they are, and so does a lack of memory, which is nobody's mistake.
     """
 
     def __init__(self, formulation: object, method: str) -> None:
@@ -99,6 +98,33 @@ class FaultsOf:
         source = _shortened(place.source)
         line = f" (`{source}`)" if source else ""
         return DeclarationError(f"{subject}{line} with {text}.", remedy)
+
+
+class BriefTraceback:
+    """`with BriefTraceback():` in a function that users call: no frames of the engine below it in a DeclarationError.
+
+    Such an error is about a file of the user's, and a notebook shows ten lines of every frame.
+    """
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if isinstance(error, DeclarationError) and traceback is not None:
+            traceback.tb_next = _without_engine(traceback.tb_next)
+
+
+def _without_engine(traceback: TracebackType | None) -> TracebackType | None:
+    if traceback is None:
+        return None
+    rest = _without_engine(traceback.tb_next)
+    file = traceback.tb_frame.f_code.co_filename
+    if file.startswith(_ENGINE) or (file.startswith(_STANDARD_LIBRARY) and not _INSTALLED.search(file)):
+        return rest
+    traceback.tb_next = rest
+    return traceback
 
 
 def _innermost(traceback: TracebackType | None, packages: set[str]) -> TracebackType | None:

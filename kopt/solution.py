@@ -10,7 +10,7 @@ import numpy as np
 from kopt.combination import Combination
 from kopt.errors import DeclarationError, InputError
 from kopt.formulation import Formulation
-from kopt.locations import FaultsOf, method_with_place
+from kopt.locations import BriefTraceback, FaultsOf, method_with_place
 from kopt.point import Point
 from kopt.sample import Sample
 from kopt.verify import Certificate
@@ -89,7 +89,7 @@ class Solution:
         """
         moved = Point({name: _seen_from(value, X_new) for name, value in self.primal.items()})
         points = NewPoints(self.sample, X_new, diagonal)
-        with FaultsOf(self.formulation, "decision"):
+        with BriefTraceback(), FaultsOf(self.formulation, "decision"):
             decision = self.formulation.decision(points, moved)
         if np.shape(decision)[:1] != (points.n,):
             raise DeclarationError(

@@ -76,15 +76,15 @@ def instances(cls: type[Formulation], count: int, seed: int = 0) -> list[Instanc
     found: list[Instance] = []
     for i in range(count):
         rng = np.random.default_rng([seed, i, *map(ord, cls.__name__)])
-        candidates = (_draw(cls, i, rng) for _ in range(DRAWS))
+        candidates = (_draw(cls, i, i + 3 * attempt // DRAWS, rng) for attempt in range(DRAWS))
         solvable = (each for each in candidates if each is not None and _has_solution(each))
         found += [each for each in [next(solvable, None)] if each is not None]
     assert found, f"no instance of {cls.__name__} has a solution"
     return found
 
 
-def _draw(cls: type[Formulation], i: int, rng: np.random.Generator) -> Instance | None:
-    formulation = cls(**{f.name: _parameter(f, i, rng) for f in dataclasses.fields(cls)})
+def _draw(cls: type[Formulation], i: int, level: int, rng: np.random.Generator) -> Instance | None:
+    formulation = cls(**{f.name: _parameter(f, level, rng) for f in dataclasses.fields(cls)})
     X, y = _data(cls.task, SIZES[i % len(SIZES)], rng)
     kernel = KERNELS[i % len(KERNELS)]
     sample = Sample(X, y, kernel=kernel, costs=rng.uniform(0.5, 2.0, len(X)))
@@ -99,12 +99,12 @@ def _draw(cls: type[Formulation], i: int, rng: np.random.Generator) -> Instance 
     return Instance(formulation, sample)
 
 
-def _parameter(field: dataclasses.Field, i: int, rng: np.random.Generator) -> float:
+def _parameter(field: dataclasses.Field, level: int, rng: np.random.Generator) -> float:
     if field.metadata.get("domain") is FRACTION:
         return float(rng.uniform(0.15, 0.85))
     if field.metadata.get("domain") is NONNEGATIVE:
         return float(rng.uniform(0.05, 0.4))
-    low, high = POSITIVE_RANGES[i % len(POSITIVE_RANGES)]
+    low, high = POSITIVE_RANGES[level % len(POSITIVE_RANGES)]
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
@@ -225,11 +225,11 @@ class Truth:
     def _minimised(self, lagrangian: cp.Expression, size: float) -> float:
         """Affine variables are taken out first: a solver cannot tell a slope of 1e-9 from none."""
         first, second = self._gradients(lagrangian, 1.0), self._gradients(lagrangian, -1.7)
-        own = max(_size(each) for each in self._gradients(self.primal.objective.expr, 1.0).values())
+        size = max(size, self._slope)
         fixed = []
         for name, variable in self.variables.items():
-            affine = np.abs(first[name] - second[name]) <= 1e-9 * max(size, own)
-            slope = _size(first[name][affine]) / max(size, own)
+            affine = np.abs(first[name] - second[name]) <= 1e-9 * size
+            slope = _size(first[name][affine]) / size
             if slope > HOLDS:
                 return -np.inf if slope > FAILS else np.nan
             if affine.any():
@@ -237,6 +237,11 @@ class Truth:
         problem = cp.Problem(cp.Minimize(lagrangian), fixed)
         status = solved(problem)
         return float(problem.value) if status in ("optimal", "unbounded") else np.nan
+
+    @cached_property
+    def _slope(self) -> float:
+        """The size of the objective's own gradient."""
+        return max(_size(each) for each in self._gradients(self.primal.objective.expr, 1.0).values())
 
     def _gradients(self, expression: cp.Expression, scale: float) -> Values:
         rng = np.random.default_rng(3)
@@ -433,6 +438,10 @@ class Oracle:
     def survives_at_the_optimum(self, mutant: type[Formulation]) -> bool:
         """Whether the mutant's optimum is the primal's on every instance."""
         return all(ground.same_optimum(mutant) for ground in self.grounds)
+
+    def share_at_the_optimum(self, mutant: type[Formulation]) -> float:
+        """The share of the instances on which the mutant's optimum is the primal's."""
+        return float(np.mean([ground.same_optimum(mutant) for ground in self.grounds]))
 
 
 def _chained(ground: Ground, claimed: Declared) -> Iterator[Values]:

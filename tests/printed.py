@@ -55,7 +55,7 @@ class QuadraticInsensitive(Formulation):
         w, b = s.weight("w"), cp.Variable(name="b")
         xi, xi_hat = cp.Variable(s.n, name="xi"), cp.Variable(s.n, name="xi_hat")
         return Program(
-            cp.Minimize(w.norm_squared + self.C * (cp.sum_squares(xi) + cp.sum_squares(xi_hat))),
+            cp.Minimize(w.norm_squared + self.C * (cp.sum(cp.square(xi)) + cp.sum(cp.square(xi_hat)))),
             {
                 "alpha": w.values + b - s.y <= self.epsilon + xi,
                 "alpha_hat": s.y - w.values - b <= self.epsilon + xi_hat,
@@ -64,7 +64,7 @@ class QuadraticInsensitive(Formulation):
 
     def dual(self, s: View) -> Program:
         alpha, alpha_hat = cp.Variable(s.n, name="alpha"), cp.Variable(s.n, name="alpha_hat")
-        squares = cp.sum_squares(alpha) + cp.sum_squares(alpha_hat)
+        squares = cp.sum(cp.square(alpha)) + cp.sum(cp.square(alpha_hat))
         return self._with_quadratic_part(s, alpha, alpha_hat, 0.25, squares / (4 * self.C))
 
     def _with_quadratic_part(
@@ -110,7 +110,7 @@ class PrintedQuadraticInsensitive(QuadraticInsensitive):
 
     def dual(self, s: View) -> Program:
         alpha, alpha_hat = cp.Variable(s.n, name="alpha"), cp.Variable(s.n, name="alpha_hat")
-        squares = cp.sum_squares(alpha) + cp.sum_squares(alpha_hat)
+        squares = cp.sum(cp.square(alpha)) + cp.sum(cp.square(alpha_hat))
         return self._with_quadratic_part(s, alpha, alpha_hat, 0.5, squares / (2 * self.C))
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
@@ -126,7 +126,7 @@ class LiterallyPrintedQuadraticInsensitive(PrintedQuadraticInsensitive):
 
     def dual(self, s: View) -> Program:
         alpha, alpha_hat = cp.Variable(s.n, name="alpha"), cp.Variable(s.n, name="alpha_hat")
-        squares = cp.sum_squares(alpha_hat - alpha)
+        squares = cp.sum(cp.square(alpha_hat - alpha))
         return self._with_quadratic_part(s, alpha, alpha_hat, 0.5, squares / (2 * self.C))
 
 
@@ -458,6 +458,18 @@ class PrintedFisherDiscriminant(FisherDiscriminant):
 
     def dual(self, s: View) -> Program:
         return self._with_right_hand_side(s, s.y)
+
+    def recover(self, s: View, dual: Point) -> dict[str, object]:
+        return self._completed(s, s.y - dual.eta)
+
+
+class PrintedFisherSolution(FisherDiscriminant):
+    r"""The same mistake where the text prints it, in the solution: (5.18), with eta = B X w from the right dual.
+
+    ridge w = sum_i (y_i - eta_i) phi(x_i), which should be sum_i (D_i y_i - eta_i) phi(x_i).
+    """
+
+    reference = Reference(BOOK, "(5.18)")
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         return self._completed(s, s.y - dual.eta)

@@ -104,7 +104,7 @@ def test_the_machine_without_a_mistake(tmp_path):
         assert kopt.solve(formulation, SAMPLE).predict(X).shape == (5,)
 
 
-# --- exceptions: right, wrong, method, the error, the remedy, the calls that meet it ---
+# --- exceptions: right, wrong, method, how the error begins, the remedy, the calls that meet it ---
 
 RAISED = {
     "requires": (
@@ -119,8 +119,7 @@ RAISED = {
         "margins >= 1 - xi",
         "margins[:3] >= 1 - xi",
         "primal",
-        "ValueError: shape mismatch: objects cannot be broadcast to a single shape; "
-        "Mismatch is between arg 0 with shape (3,) and arg 1 with shape (5,)",
+        "ValueError: ",
         "Make the shapes agree: what has one entry per point is of shape (s.n,).",
         [solve, verify],
     ),
@@ -144,7 +143,7 @@ RAISED = {
         '{"b": s.y @ alpha == 0}',
         '{"b": s.y[:3] @ alpha == 0}',
         "dual",
-        "ValueError: Incompatible dimensions (3,) (5,)",
+        "ValueError: ",
         "Make the shapes agree: what has one entry per point is of shape (s.n,).",
         [solve, verify, problem],
     ),
@@ -192,7 +191,8 @@ def test_an_exception_in_a_declaration_is_reported_with_its_line(tmp_path, mista
     for call in calls:
         error = error_of(lambda call=call: call(formulation))
         place = f"{file}, line {line} (`{source.splitlines()[line - 1].strip()}`)"
-        assert error.what == f"Mistaken.{method} fails at {place} with {text}."
+        assert error.what.startswith(f"Mistaken.{method} fails at {place} with {text}")
+        assert not error.what.removesuffix(".").endswith(".")
         assert error.remedy == remedy
         assert text.startswith(type(error.__context__).__name__)
 
@@ -200,11 +200,30 @@ def test_an_exception_in_a_declaration_is_reported_with_its_line(tmp_path, mista
 def test_the_traceback_ends_in_the_users_line_and_hides_the_rest(tmp_path):
     formulation, file, source = mistaken(tmp_path, "w.values + b)", "w.values[:3] + b)")
     error = error_of(lambda: solve(formulation))
-    assert error.__suppress_context__
-    last = traceback.extract_tb(error.__traceback__)[-1]
+    *_, entry, last = traceback.extract_tb(error.__traceback__)
+    assert entry.name == "solve"
     assert (last.filename, last.lineno) == (str(file), line_of("w.values[:3]", source))
-    assert "cvxpy" not in "".join(traceback.format_exception(error))
+    assert error.__suppress_context__
     assert "cvxpy" in "".join(traceback.format_exception(error.__context__))
+
+
+BRIEF = {
+    "solve": lambda formulation: kopt.solve(formulation, SAMPLE),
+    "verify": lambda formulation: kopt.verify(formulation, SAMPLE, ANSWER),
+    "problem": lambda formulation: formulation.problem(SAMPLE),
+}
+
+
+@pytest.mark.parametrize("verb", BRIEF)
+def test_no_frame_of_the_engine_below_the_call(tmp_path, verb):
+    own = mistaken(tmp_path, "cp.Minimize(0.5 * w.norm_squared + cp.sum(xi))", "cp.sum(xi)")[0]  # refused by Program
+    names = [frame.name for frame in traceback.extract_tb(error_of(lambda: BRIEF[verb](own)).__traceback__)]
+    assert names[-2:] == [verb, "primal"]
+
+
+def test_no_frame_of_the_engine_where_the_two_sides_disagree(tmp_path):
+    formulation, *_ = mistaken(tmp_path, 'multipliers={"mu": 1 - alpha}', "multipliers={}")
+    assert traceback.extract_tb(error_of(lambda: kopt.solve(formulation, SAMPLE)).__traceback__)[-1].name == "solve"
 
 
 def test_a_method_that_cannot_be_called_is_reported_where_it_is_defined(tmp_path):

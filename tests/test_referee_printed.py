@@ -17,7 +17,7 @@ from formulations.novelty import SoftHypersphere
 from kopt import Formulation, Sample
 from kopt.cones import NonNegative
 from kopt.formulation import Pair
-from kopt.referee.verdict import Fault, Judgement, Kind, Verdict
+from kopt.referee.verdict import Judgement, Kind, Verdict
 from kopt.views import ExplicitView
 from tests.instances import data, draw_parameters
 from tests.printed import (
@@ -29,6 +29,7 @@ from tests.printed import (
     NuRanking,
     NuRegression,
     PrintedFisherDiscriminant,
+    PrintedFisherSolution,
     PrintedNuRanking,
     PrintedNuRegression,
     PrintedNuSoftMargin,
@@ -67,55 +68,75 @@ def verdict(cls: type[Formulation]) -> Verdict:
     return kopt.referee(cls, instances=8, seed=0)
 
 
-def faults(cls: type[Formulation], *kinds: Kind) -> list[Fault]:
-    return [fault for fault in verdict(cls).faults if fault.kind in kinds]
+def places(cls: type[Formulation]) -> set[tuple[Kind, str]]:
+    return {(fault.kind, fault.where) for fault in verdict(cls).faults}
 
 
 @pytest.mark.parametrize("cls", CORRECTED, ids=lambda cls: cls.__name__)
 def test_the_corrected_claims_are_exact(cls: type[Formulation]) -> None:
-    assert verdict(cls).judgement is Judgement.EXACT, verdict(cls)
+    assert verdict(cls).judgement is Judgement.EXACT, verdict(cls).faults
     assert not verdict(cls).faults
 
 
 def test_quadratic_regression_is_scaled_by_two() -> None:
     found = verdict(PrintedQuadraticInsensitive)
-    assert found.judgement is Judgement.SCALED, found
-    assert found.factor == "2"
+    assert found.judgement is Judgement.SCALED, found.faults
+    assert found.factor == "1/2 times the dual function, at multipliers times 2"
 
 
-def test_quadratic_regression_to_the_letter_has_a_wrong_term() -> None:
+def test_quadratic_regression_to_the_letter_is_not_even_scaled() -> None:
     found = verdict(LiterallyPrintedQuadraticInsensitive)
-    assert found.judgement is Judgement.WRONG, found
+    assert found.judgement is Judgement.WRONG, found.factor
+    assert {fault.kind for fault in found.faults} <= {Kind.WRONG_TERM, Kind.WRONG_OBJECTIVE}
 
 
 def test_ranking_has_the_wrong_balance() -> None:
-    assert verdict(PrintedNuRanking).judgement is Judgement.WRONG, verdict(PrintedNuRanking)
-    assert "b" in {fault.where for fault in faults(PrintedNuRanking, Kind.MISSING_CONSTRAINT)}
-    assert "b" in {fault.where for fault in faults(PrintedNuRanking, Kind.SUPERFLUOUS_CONSTRAINT)}
+    assert verdict(PrintedNuRanking).judgement is Judgement.WRONG
+    assert (Kind.MISSING_CONSTRAINT, "b") in places(PrintedNuRanking)
+    assert {where for _, where in places(PrintedNuRanking)} == {"b"}
 
 
-def test_the_soft_hypersphere_has_a_superfluous_constraint() -> None:
-    assert verdict(PrintedSoftHypersphere).judgement is Judgement.WRONG, verdict(PrintedSoftHypersphere)
-    assert {fault.where for fault in verdict(PrintedSoftHypersphere).faults} == {"R"}
-    assert faults(PrintedSoftHypersphere, Kind.SUPERFLUOUS_CONSTRAINT)
+def test_the_soft_hypersphere_is_too_tight_in_the_radius() -> None:
+    found = verdict(PrintedSoftHypersphere)
+    assert found.judgement is Judgement.WRONG
+    assert {where for kind, where in places(PrintedSoftHypersphere) if kind is not Kind.DUALITY_GAP} == {"R"}
+    (tight,) = (fault for fault in found.faults if fault.where == "R")
+    assert tight.kind in (Kind.SUPERFLUOUS_CONSTRAINT, Kind.WRONG_BOUND)
+    assert "sum_i alpha_i <= 1" in tight.fix, tight.fix
+    (gap,) = (fault for fault in found.faults if fault.kind is Kind.DUALITY_GAP)
+    assert "infeasible" in gap.what
+    assert gap.example is not None
+    assert gap.example.parameters["C"] * len(gap.example.grams["k"]) < 1
 
 
 def test_nu_regression_has_a_leftover_term() -> None:
-    assert verdict(PrintedNuRegression).judgement is Judgement.WRONG, verdict(PrintedNuRegression)
-    assert [fault.where for fault in verdict(PrintedNuRegression).faults]
-    assert all("sum(alpha_hat + alpha)" in fault.where for fault in verdict(PrintedNuRegression).faults)
+    found = verdict(PrintedNuRegression)
+    assert found.judgement is Judgement.WRONG
+    assert [fault.kind for fault in found.faults] == [Kind.WRONG_TERM]
+    assert found.faults[0].where.endswith("sum(alpha_hat + alpha)")
+    assert found.faults[0].fix.startswith("Leave out")
 
 
 @pytest.mark.parametrize("cls", PRINTED_RECOVERY, ids=lambda cls: cls.__name__)
 def test_the_code_fragments_recover_offset_and_margin_wrongly(cls: type[Formulation]) -> None:
-    assert verdict(cls).judgement is Judgement.WRONG, verdict(cls)
-    assert {fault.kind for fault in verdict(cls).faults} == {Kind.WRONG_RECOVERY}
-    assert {fault.where for fault in verdict(cls).faults} & {"b", "gamma"}
+    assert verdict(cls).judgement is Judgement.WRONG, verdict(cls).factor
+    # The slacks follow from the two.
+    wrong = {(Kind.WRONG_RECOVERY, "b"), (Kind.WRONG_RECOVERY, "gamma")}
+    assert wrong <= places(cls) <= {*wrong, (Kind.WRONG_RECOVERY, "xi")}
 
 
-def test_the_fisher_discriminant_has_a_wrong_right_hand_side() -> None:
+def test_the_fisher_discriminant_has_a_wrong_term() -> None:
     found = verdict(PrintedFisherDiscriminant)
-    assert found.judgement is Judgement.WRONG, found
+    assert found.judgement is Judgement.WRONG
+    wrong = [fault for fault in found.faults if fault.kind is Kind.WRONG_TERM]
+    assert [fault.where.partition(" * ")[2] for fault in wrong] == ["||sum_i (y - eta)_i phi(x_i)||^2"], found.faults
+
+
+def test_the_fisher_discriminant_recovers_the_weight_vector_wrongly() -> None:
+    assert verdict(PrintedFisherSolution).judgement is Judgement.WRONG, verdict(PrintedFisherSolution).factor
+    assert (Kind.WRONG_RECOVERY, "w") in places(PrintedFisherSolution)
+    # The means and deviations follow from w.
+    assert places(PrintedFisherSolution) <= {(Kind.WRONG_RECOVERY, name) for name in ("w", "m", "xi")}
 
 
 class Programs:

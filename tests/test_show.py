@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kopt.referee.verdict import CounterExample, Fault, Judgement, Kind, Verdict
+from kopt.show.verdict import gist, word
 
 EXAMPLE = CounterExample(
     parameters={"C": np.float64(1.7), "nu": 0.25},
@@ -75,19 +76,35 @@ def test_a_wrong_verdict_can_be_checked_by_hand():
     )
 
 
-@pytest.mark.parametrize(
-    ("judgement", "factor", "words"),
-    [
-        (Judgement.SCALED, "2", "scaled by 2 ("),
-        (Judgement.RESTRICTED, None, "restricted ("),
-        (Judgement.UNDECIDED, None, "UNDECIDED ("),
-    ],
-)
-def test_the_head_line_says_the_judgement_and_the_next_one_the_sentence(judgement, factor, words):
-    verdict = replace(EXACT, judgement=judgement, factor=factor)
-    head, sentence = str(verdict).splitlines()
-    assert words in head
-    assert judgement.value.split(",")[0] in sentence
+@pytest.mark.parametrize("judgement", [Judgement.SCALED, Judgement.RESTRICTED, Judgement.UNDECIDED])
+def test_the_head_line_says_the_judgement_and_the_next_one_the_sentence(judgement):
+    head, sentence = str(replace(EXACT, judgement=judgement)).splitlines()
+    assert head.startswith(f"SoftMargin: {word(judgement)} (")
+    assert sentence == f"└─ {judgement.value}"
+
+
+def test_only_what_asks_for_action_is_in_capitals():
+    assert list(map(word, Judgement)) == ["exact", "scaled", "restricted", "WRONG", "UNDECIDED"]
+
+
+def test_a_scaled_verdict_says_its_factor():
+    scaled = replace(EXACT, judgement=Judgement.SCALED, factor="2 times the dual function")
+    assert str(scaled).startswith("SoftMargin: scaled, 2 times the dual function (8 instances, ")
+    assert "Here it is 2 times the dual function." in scaled._repr_html_()
+    assert gist(scaled) == "2 times the dual function"
+
+
+def test_the_gist_of_a_verdict_is_short():
+    assert gist(EXACT) == ""
+    assert gist(WRONG) == "wrong coefficient: -norm_squared(y * alpha), times 1/2"
+    assert len(gist(replace(WRONG, faults=(replace(FAULT, where="alpha + " * 40),)))) <= 60
+
+
+def test_a_wrong_recovery_compares_primal_values():
+    fault = replace(FAULT, kind=Kind.WRONG_RECOVERY, where="b", example=replace(EXAMPLE, claimed=np.nan, true=2.5))
+    text = str(replace(WRONG, faults=(fault,)))
+    assert "best value with it as recovered  no feasible point" in text
+    assert "optimum of the primal            2.5" in text
 
 
 @pytest.mark.parametrize(
@@ -102,6 +119,15 @@ def test_the_head_line_says_the_judgement_and_the_next_one_the_sentence(judgemen
 def test_the_two_values_are_told_apart(claimed, true, lines):
     text = str(with_example(claimed=claimed, true=true))
     assert all(line in text for line in lines)
+
+
+def test_the_same_counter_example_is_shown_once():
+    verdict = replace(WRONG, faults=(FAULT, replace(FAULT, where="sum(alpha)")))
+    assert str(verdict).count("claimed value") == 1
+    assert "counter-example: as for wrong coefficient: -norm_squared(y * alpha)" in str(verdict)
+    assert verdict._repr_html_().count("claimed value") == 1
+    without = replace(FAULT, example=None)
+    assert "as for" not in str(replace(WRONG, faults=(without, without)))
 
 
 def test_costs_and_several_kernels_are_shown_where_they_matter():

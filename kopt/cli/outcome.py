@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import textwrap
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from kopt.errors import KoptError
 from kopt.formulation import Formulation
 from kopt.referee.verdict import Judgement, Verdict
 from kopt.show.text import tree
-from kopt.show.verdict import gist, said, short, word
+from kopt.show.verdict import gist, short, shortened, word
 
 HEADER = ("formulation", "verdict", "instances", "points", "discrepancy", "seconds", "first fault")
 
@@ -60,12 +60,12 @@ class Outcome:
     def row(self) -> tuple[str, ...]:
         """The outcome under the header."""
         if self.error is not None:
-            return (self.name, self.word, "", "", "", "", textwrap.shorten(self.error.what, 60, placeholder=" ..."))
+            return (self.name, self.word, "", "", "", "", shortened(_without_place(self.error.what)))
         if self.verdict is None:
             return (self.name, self.word, "", "", "", "", "")
         verdict = self.verdict
         numbers = (str(verdict.instances), str(verdict.points), short(verdict.discrepancy, 2), f"{verdict.seconds:.1f}")
-        return (self.name, said(verdict), *numbers, gist(verdict.faults[0]) if verdict.faults else "")
+        return (self.name, self.word, *numbers, gist(verdict))
 
     def as_dict(self) -> dict[str, Any]:
         """The outcome as plain data."""
@@ -78,5 +78,10 @@ class Outcome:
 
     def __str__(self) -> str:
         if self.error is not None:
-            return tree(f"{self.name}: FAILED ({self.file})", [(self.error.what, []), (self.error.remedy, [])])
+            return tree(f"{self.name}: {self.word}", [(self.error.what, []), (self.error.remedy, [])])
         return f"{self.name}: {self.word}" if self.verdict is None else str(self.verdict)
+
+
+def _without_place(sentence: str) -> str:
+    """A sentence without "(file, line 3)", which is too long for a table."""
+    return re.sub(r" \([^()]*, line \d+\)", "", sentence)

@@ -110,7 +110,8 @@ def _outcome(formulation: type[Formulation], options: argparse.Namespace) -> Out
     try:
         return Outcome(formulation, verdict=referee(formulation, instances=options.instances, seed=options.seed))
     except KoptError as error:
-        return Outcome(formulation, error=error)
+        undeclared = error.what == f"{formulation.__name__} declares no dual."  # its `dual` returns None
+        return Outcome(formulation, error=None if undeclared else error)
 
 
 def _report(outcomes: Sequence[Outcome]) -> str:
@@ -130,4 +131,4 @@ def _line(row: Sequence[str], width: int) -> str:
     """A row of the table; the width of the names is fixed before the first verdict is known."""
     name, word, *numbers, fault = row
     aligned = "  ".join(text.rjust(len(head)) for text, head in zip(numbers, HEADER[2:-1], strict=True))
-    return f"{name:<{width}}  {word:<18}  {aligned}  {fault}".rstrip()
+    return f"{name:<{width}}  {word:<16}  {aligned}  {fault}".rstrip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,11 +13,13 @@ from kopt.referee.pointwise import Comparison
 from kopt.referee.trial import Trial
 from kopt.referee.verdict import Kind
 
-# A maximiser is known to the root of the accuracy of the maximum.
-CLOSE = 1e-5
+# A search is expensive: so many points of an instance.
+SEARCHED = 10
 DECADES = 4.0
-STEPS = 60
+STEPS = 45
 GOLDEN = (np.sqrt(5) - 1) / 2
+# A factor is the same at all points to this: a maximiser is known to the root of the accuracy of the maximum.
+CONSTANT = 1e-2
 
 
 def negative_multipliers(trial: Trial, points: Sequence[np.ndarray]) -> Iterator[Finding]:
@@ -25,10 +28,10 @@ def negative_multipliers(trial: Trial, points: Sequence[np.ndarray]) -> Iterator
         if not isinstance(trial.lagrangian.cones[name], NonNegative):
             continue
         place = trial.lagrangian.slices[name]
-        values = [float(np.min(trial.multipliers(z)[place])) for z in points]
-        size = max((float(np.max(np.abs(trial.multipliers(z)[place]))) for z in points), default=0.0)
-        if values and min(values) < -1e-9 * size:
-            yield _negative(trial, name, points[int(np.argmin(values))], min(values))
+        values = np.array([trial.multipliers(z)[place] for z in points])
+        if values.size and np.min(values) < -1e-9 * np.max(np.abs(values)):
+            worst = int(np.argmin(np.min(values, axis=1)))
+            yield _negative(trial, name, points[worst], float(np.min(values)))
 
 
 def _negative(trial: Trial, name: str, z: np.ndarray, value: float) -> Finding:
@@ -44,34 +47,31 @@ def _negative(trial: Trial, name: str, z: np.ndarray, value: float) -> Finding:
     return Finding(Kind.WRONG_ELIMINATED_MULTIPLIER, name, trial, say, None, z, claimed, true)
 
 
-def wrong_multiplier(comparisons: Sequence[Comparison]) -> list[Finding]:
-    """A scalar multiplier with another value of which the claimed objective is exact at every point."""
-    for name in comparisons[0].trial.claimed.bent:
-        if comparisons[0].trial.lagrangian.cones[name].residual.size != 1:
+def with_best_multipliers(comparison: Comparison) -> tuple[Comparison, list[Finding]]:
+    """Some points of a comparison with scalar bent multipliers at their best values, and those that were not there."""
+    trial, findings = comparison.trial, []
+    kept = np.flatnonzero(comparison.telling)[:SEARCHED]
+    points = [comparison.points[i] for i in kept]
+    multipliers = [trial.multipliers(z) for z in points]
+    true, size = comparison.true[kept].copy(), comparison.size[kept]
+    for name in trial.claimed.bent:
+        place = trial.lagrangian.slices[name]
+        if place.stop - place.start != 1:
             continue
-        found = [_needed_factor(comparison, name) for comparison in comparisons]
-        if all(factor is not None for factor in found):
-            return [_wrong(c, name, f) for c, f in zip(comparisons, found, strict=True)]
-    return []
-
-
-def _needed_factor(comparison: Comparison, name: str) -> float | None:
-    """By what the multiplier has to be multiplied for the Lagrangian's minimum to be largest, if the claim is that."""
-    trial, factors = comparison.trial, []
-    place = trial.lagrangian.slices[name]
-    for z, claimed, size in zip(comparison.points, comparison.claimed, comparison.size, strict=True):
-        m = trial.multipliers(z)
-        if abs(m[place][0]) <= 1e-9 * float(np.max(np.abs(m))) or not np.isfinite(size):
-            continue
-        start = m.copy()
-        start[place] = abs(m[place][0])
-        factor, value = _maximised(trial, start, place)
-        if abs(value - claimed) > CLOSE * size:
-            return None
-        factors.append(factor * float(np.sign(m[place][0])))
-    if not factors or np.ptp(factors) > 1e-2 * abs(factors[0]):
-        return None
-    return float(np.median(factors))
+        factors = np.ones(len(points))
+        for i, m in enumerate(multipliers):
+            declared = float(m[place][0])
+            m[place] = abs(declared) or 1.0
+            factor, value = _maximised(trial, m, place)
+            if value > true[i] + 1e-7 * size[i] or declared < 0:
+                true[i], factors[i] = value, np.sign(declared) * factor
+                m[place] *= factor
+            else:
+                m[place] = declared
+        if np.any(factors != 1):
+            findings.append(_wrong(comparison, name, factors, kept[int(np.argmax(np.abs(np.log(np.abs(factors)))))]))
+    part = replace(comparison, points=points, terms=comparison.terms[kept], true=true, size=size, escapes=[None] * len(kept))
+    return part, findings
 
 
 def _maximised(trial: Trial, m: np.ndarray, place: slice) -> tuple[float, float]:
@@ -98,18 +98,21 @@ def _maximised(trial: Trial, m: np.ndarray, place: slice) -> tuple[float, float]
     return 10.0**best, value(best)
 
 
-def _wrong(comparison: Comparison, name: str, factor: float | None) -> Finding:
+def _wrong(comparison: Comparison, name: str, factors: np.ndarray, worst: int) -> Finding:
+    same = np.ptp(factors) <= CONSTANT * abs(factors[0])
+
     def say(text: str) -> Sentences:
+        change = f"has to be multiplied by {text}" if text else "does not have the value that stationarity gives"
         return (
-            f"The eliminated multiplier {name} has to be multiplied by {text}.",
-            f"The claimed objective is the minimum of the Lagrangian with the best value of {name}, which is not the "
-            "declared one.",
-            f"Multiply multipliers={{{name!r}: ...}} by {text}.",
+            f"The eliminated multiplier {name} {change}.",
+            f"With another {name} the minimum of the Lagrangian is larger at the point shown, and the dual function is "
+            "the largest.",
+            f"Multiply multipliers={{{name!r}: ...}} by {text}." if text else f"Derive multipliers={{{name!r}: ...}} again.",
         )
 
     # The factor is known to a few digits only: a maximum is flat.
-    rounded = None if factor is None else float(f"{factor:.3g}")
-    k, sign = comparison.worst, comparison.trial.claimed.sign
-    values = sign * float(comparison.claimed[k]), sign * float(comparison.true[k])
-    trial = comparison.trial
-    return Finding(Kind.WRONG_ELIMINATED_MULTIPLIER, name, trial, say, rounded, comparison.points[k], *values)
+    factor = float(f"{np.median(factors):.3g}") if same else None
+    sign = comparison.trial.claimed.sign
+    values = sign * float(comparison.claimed[worst]), sign * float(comparison.true[worst])
+    point = comparison.points[worst]
+    return Finding(Kind.WRONG_ELIMINATED_MULTIPLIER, name, comparison.trial, say, factor, point, *values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 import cvxpy as cp
@@ -20,8 +21,8 @@ from kopt.referee.terms import additive_terms
 # What counts as 0, relative to the absolute terms of a value, or to the size of a derivative nearby. Extrapolated
 # differences reach 1e-10; what somebody forgot is far above.
 TOLERANCE = 1e-8
-# Multipliers that make slopes vanish are corrected until these are rounding.
-ROUNDING = 1e-12
+# Multipliers are corrected until the slopes that have to vanish are this small.
+SETTLED = 1e-10
 # How often differences are halved, and how often multipliers are corrected, before giving up.
 HALVINGS, CORRECTIONS = 14, 12
 # The part of their size by which multipliers are varied to differentiate slopes, which are mostly affine in them.
@@ -33,7 +34,8 @@ class Derivation:
 
     claims       claimed variables and their expressions, in an order in which they can be substituted
     conditions   the equalities among the conditions, each with its residual
-    over         the other variables over which L is minimised
+    bound        the other variables over which L is minimised, if L is affine in them: then slopes have to vanish
+    curved       the same, if it is not
     rest         all remaining variables: the multipliers
     """
 
@@ -64,12 +66,16 @@ class Derivation:
             [residual for _, residual in self.conditions],
             [cone.residual for _, cone in cones if isinstance(cone, NonNegative)],
         )
-        self.over: list[cp.Variable] = []
+        self.bound: list[cp.Variable] = []
+        self.curved: list[cp.Variable] = []
         self.rest = [v for v in self.variables if v.id not in claimed]
-        if over is None:
-            chosen = self._unmentioned({v.id for part in stated for v in part.variables()} - claimed)
-        self.over = [v for v in distinct(chosen) if v.id not in claimed]
-        primal = {v.id for v in self.over}
+        with restored(self.variables):
+            self.draw()
+            if over is None:
+                chosen = self._unmentioned({v.id for part in stated for v in part.variables()} - claimed)
+            for variable in (v for v in distinct(chosen) if v.id not in claimed):
+                (self.bound if self.is_affine_in(variable) else self.curved).append(variable)
+        primal = {v.id for v in [*self.bound, *self.curved]}
         self.rest = [v for v in self.rest if v.id not in primal]
 
     def _unmentioned(self, mentioned: set[int]) -> list[cp.Variable]:
@@ -78,18 +84,16 @@ class Derivation:
         Multipliers do not meet each other in a Lagrangian: what meets a mentioned one is none, and what meets others
         only may be one.
         """
-        with restored(self.variables):
-            self.draw()
-            candidates = [v for v in distinct(self.L.variables()) if v.id not in {v.id for v, _ in self.claims}]
-            meets = {v.id: {u.id for u in candidates if u is not v and self._meet(v, u)} for v in candidates}
+        claimed = {v.id for v, _ in self.claims}
+        candidates = [v for v in distinct(self.L.variables()) if v.id not in claimed]
+        meets = {v.id: {u.id for u in candidates if u is not v and self._meet(v, u)} for v in candidates}
         return [v for v in candidates if v.id not in mentioned and (meets[v.id] & mentioned or not meets[v.id])]
 
     def _meet(self, v: cp.Variable, u: cp.Variable) -> bool:
         """Whether the slope of L in one variable depends on the other."""
         corners = []
         with restored([v, u]):
-            pairs = [(x, y) for x in (v.value, self.random_value(v)) for y in (u.value, self.random_value(u))]
-            for x, y in pairs:
+            for x, y in product((v.value, self.random_value(v)), (u.value, self.random_value(u))):
                 v.save_value(x)
                 u.save_value(y)
                 corners.append(self._sum_of_terms([v, u]))
@@ -103,7 +107,7 @@ class Derivation:
 
     def draw(self) -> None:
         """Go to a random point that satisfies the conditions, with the claims substituted."""
-        for variable in [*self.rest, *self.over]:
+        for variable in [*self.rest, *self.bound, *self.curved]:
             variable.save_value(self.random_value(variable))
         self._allowed.draw(self._rng)
         self.substitute()
@@ -145,7 +149,10 @@ class Derivation:
                     v.save_value(x + t * d)
                 return self._sum_of_terms(variables)
 
-            return derivative(shifted, max(_size(x) for x in start))
+            size = max(_size(x) for x in start)
+            if {v.id for v in variables} <= {v.id for v in self.bound}:
+                return (shifted(size) - shifted(-size)) / (2 * size)
+            return derivative(shifted, size)
 
     def _sum_of_terms(self, variables: Sequence[cp.Variable], absolute: bool = False) -> float:
         """The part of L in which some variables occur, for differences that no other part can blur."""
@@ -203,17 +210,17 @@ class Derivation:
         for _ in range(CORRECTIONS):
             slopes = self.slopes(variables)
             largest = _largest(slopes)
-            if largest <= ROUNDING * size or not largest < best / 2:
+            if largest <= SETTLED * size or not largest < best / 2:
                 break
             best = largest
             u = stacked(self.rest)
             jacobian = LinearOperator(
                 (slopes.size, u.size),
-                matvec=lambda d: self._varied(lambda: self.slopes(variables), d.ravel()),
+                matvec=lambda d: next(self._changes(lambda: self.slopes(variables), [d.ravel()])),
                 rmatvec=lambda z: self.row(variables, z.ravel()),
                 dtype=float,
             )
-            unstack(u - lsqr(jacobian, slopes, atol=1e-9, btol=1e-9)[0], self.rest)
+            unstack(u - lsqr(jacobian, slopes, atol=SETTLED / 10, btol=SETTLED / 10)[0], self.rest)
             self.substitute()
         return largest <= TOLERANCE * size
 
@@ -222,19 +229,18 @@ class Derivation:
         ends = np.cumsum([v.size for v in variables])[:-1]
         parts = [part.reshape(v.shape, order="F") for v, part in zip(variables, np.split(z, ends), strict=True)]
         width = sum(v.size for v in self.rest)
-        return np.array([self._varied(lambda: self._along(variables, parts), unit) for unit in np.eye(width)])
+        return np.array(list(self._changes(lambda: self._along(variables, parts), np.eye(width))))
 
-    def _varied(self, measure: Callable[[], Any], direction: np.ndarray) -> Any:
-        """The derivative of a measure along a direction of the multipliers, the claims following."""
-        u = stacked(self.rest)
+    def _changes(self, measure: Callable[[], Any], directions: Iterable[np.ndarray]) -> Iterator[Any]:
+        """The derivatives of a measure along directions of the multipliers, the claims following."""
+        u, start = stacked(self.rest), measure()
         shift = SHIFT * _size(u)
-        values = []
-        with restored(self.variables):
-            for sign in (1, -1):
-                unstack(u + sign * shift * direction, self.rest)
+        for direction in directions:
+            with restored(self.variables):
+                unstack(u + shift * direction, self.rest)
                 self.substitute()
-                values.append(measure())
-        return (values[0] - values[1]) / (2 * shift)
+                change = measure() - start
+            yield change / shift
 
     def point(self) -> str:
         """The current multipliers, in words."""

@@ -87,7 +87,7 @@ def repaired_multipliers(trial: Trial) -> Iterator[Finding]:
     touching = [c for c in trial.true_conditions if c.role is Role.STATIONARITY and c.rows[:, columns].any()]
     composed = [c.after(trial.map.matrix, trial.map.offset) for c in touching]
     failing = left_over(lines(composed, trial.unit), lines(claimed.conditions, trial.unit))
-    if not any(_worst(trial.claimed_region, line) for line in failing):
+    if all(_worst(trial.claimed_region, line) is None for line in failing):
         return
     R = np.vstack([c.rows[:, columns] for c in touching])
     residual = AffineMap(np.vstack([c.rows for c in composed]), np.concatenate([c.offset for c in composed]))
@@ -380,8 +380,15 @@ class Lifted:
                     yield self._split(point)
 
     def _split(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        z = point[: self.trial.claimed.width]
-        return z, self.map(point) if self.own else self.trial.multipliers(z)
+        trial = self.trial
+        z = point[: trial.claimed.width]
+        m = trial.multipliers(z)
+        if self.own:
+            straight = self.map(point)
+            for name, place in trial.lagrangian.slices.items():
+                # A multiplier such as lambda = 1/2 ||w|| may be 0 at an extreme point, where nothing is bounded.
+                m[place] = m[place] if name in trial.claimed.bent else straight[place]
+        return z, m
 
     def random_points(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Some points of the true domain, with their multipliers."""

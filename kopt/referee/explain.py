@@ -15,6 +15,8 @@ from kopt.referee.verdict import Kind
 
 # A hypothesis fits if it explains the difference to this, relative to the terms.
 FITS = 1e-6
+# From so few points nothing follows.
+LEAST = 3
 
 
 @dataclass(frozen=True)
@@ -58,15 +60,16 @@ def explain(comparisons: Sequence[Comparison], settings: Sequence[dict[str, floa
 
 
 def _difference(comparison: Comparison) -> np.ndarray:
-    return (comparison.true - comparison.claimed)[comparison.known]
+    return (comparison.true - comparison.claimed)[comparison.telling]
 
 
 def _scalar_fit(comparison: Comparison, values: np.ndarray, difference: np.ndarray) -> float | None:
     """The c with difference = c * values at every point; None where there is none."""
-    values = values[comparison.known]
-    size = comparison.size[comparison.known]
+    values, size = values[comparison.telling], comparison.size[comparison.telling]
+    defined = np.isfinite(values)
+    values, size, difference = values[defined], size[defined], difference[defined]
     weighted = values / size
-    if not np.isfinite(values).all() or not weighted.any():
+    if np.sum(defined) < LEAST or not weighted.any():
         return None
     c = float(weighted @ (difference / size) / (weighted @ weighted))
     return c if np.max(np.abs(difference - c * values) / size) <= FITS else None
@@ -120,7 +123,7 @@ def _all_terms(comparisons: Sequence[Comparison]) -> Iterator[Explanation]:
     """Several terms need other factors: the least-squares fit on all of them."""
     fits = []
     for comparison in comparisons:
-        known, size = comparison.known, comparison.size[comparison.known]
+        known, size = comparison.telling, comparison.size[comparison.telling]
         matrix = comparison.terms[known] / size[:, None]
         if len(matrix) < matrix.shape[1] or np.linalg.matrix_rank(matrix, tol=1e-6) < matrix.shape[1]:
             return
@@ -147,7 +150,7 @@ def _library(comparisons: Sequence[Comparison]) -> Iterator[Explanation]:
                 values = libraries[[c is comparison for c in comparisons].index(True)][text]
                 difference = _difference(comparison)
                 if k is not None:
-                    difference = difference + comparison.terms[comparison.known, k]
+                    difference = difference + comparison.terms[comparison.telling, k]
                 return _scalar_fit(comparison, values, difference)
 
             factors = _fit_all(comparisons, fit)
@@ -188,7 +191,7 @@ def library(trial: Trial, points: Sequence[np.ndarray]) -> dict[str, np.ndarray]
     """Terms that duals are made of, at points; by their text."""
     values: dict[str, list[float]] = {}
     for z in points:
-        for text, value in _terms_at(trial, trial.claimed.by_name(z)):
+        for text, value in [*_terms_at(trial, trial.claimed.by_name(z)), *_lagrangian_parts(trial, z)]:
             values.setdefault(text, []).append(value)
     return {text: np.array(found) for text, found in values.items()}
 
@@ -217,6 +220,13 @@ def _terms_at(trial: Trial, point: dict[str, np.ndarray]) -> Iterator[tuple[str,
             yield f"sum({name})", float(np.sum(value))
 
 
+def _lagrangian_parts(trial: Trial, z: np.ndarray) -> Iterator[tuple[str, float]]:
+    """What the minimisation over each vector contributes, for terms that are none of the usual ones."""
+    m = trial.multipliers(z)
+    for group in trial.lagrangian.features.groups:
+        yield f"(the terms with {group.name}, minimised)", sum(value for value, _ in group.minimise(m))
+
+
 def _vector_terms(trial: Trial, name: str, v: np.ndarray) -> Iterator[tuple[str, float]]:
     K, y = trial.sample.gram().dense, trial.sample.y
     yield f"sum({name})", float(np.sum(v))
@@ -232,3 +242,4 @@ def _vector_terms(trial: Trial, name: str, v: np.ndarray) -> Iterator[tuple[str,
         square = float(vector @ K @ vector)
         yield f"{text}' K {text}", square
         yield f"({text}' K {text})^(1/2)", float(np.sqrt(max(0.0, square)))
+        yield f"{text}' K {text} / sum({name})", square / float(np.sum(v)) if np.sum(v) else np.nan

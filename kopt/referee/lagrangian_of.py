@@ -26,7 +26,7 @@ def lagrangian(program: Program) -> tuple[cp.Expression, dict[str, cp.Variable]]
     if not isinstance(program, Program):
         raise DeclarationError(
             f"The Lagrangian of a {type(program).__name__} is asked for.",
-            'Give a kopt.Program, whose constraints are named by their multipliers: Program(cp.Minimize(...), {"alpha": ...}).',
+            'Give a kopt.Program: its constraints name their multipliers, as in {"alpha": x >= 0}.',
         )
     if program.domain:
         raise DeclarationError(

@@ -9,7 +9,17 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.atoms.affine.add_expr import AddExpression
+from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression, multiply
+from cvxpy.atoms.affine.promote import Promote
+from cvxpy.atoms.affine.sum import Sum
+from cvxpy.atoms.affine.unary_operators import NegExpression
+from cvxpy.atoms.elementwise.power import Power
+from cvxpy.atoms.quad_over_lin import quad_over_lin
 from cvxpy.constraints.constraint import Constraint
+from cvxpy.constraints.nonpos import Inequality
+from cvxpy.constraints.zero import Equality
+from numpy.typing import ArrayLike
 
 LONGEST = 80
 # A ratio of two differences of rounded values that equals a fraction agrees with it to this.
@@ -21,16 +31,59 @@ def text(expression: cp.Expression | Constraint) -> str:
     """An expression or a condition on one line; arrays without a name are shown as [..].
 
     >>> alpha, b = cp.Variable(3, name="alpha"), cp.Variable(name="b")
-    >>> text(cp.sum(alpha) - 0.5 * cp.sum_squares(np.eye(3) @ alpha)), text(np.ones(3) @ alpha + alpha[0] * b == 0)
-    ('sum(alpha) - (0.5 * sum_squares([..] @ alpha))', '[..] @ alpha + alpha[0] * b == 0')
+    >>> text(cp.sum(alpha) - 0.5 * cp.sum_squares(np.eye(3) @ alpha)), text(np.arange(3) @ alpha + alpha[0] * b == 1)
+    ('sum(alpha) - 0.5 * sum_squares([..] @ alpha)', '[..] @ alpha + alpha[0] * b == 1')
     """
-    line = re.sub(r"\s+", " ", str(expression))
-    line = re.sub(r"(?<!\w)\[[-+.,e\d \[\]]*\]", "[..]", line)
-    line = re.sub(r"quad_over_lin\((.*?), 1\.0, None, False\)", r"sum_squares(\1)", line)
-    line = line.replace(", None, False)", ")").replace("Sum(", "sum(").replace("Approx(", "(")
-    line = re.sub(r"Promote\((.*?), \(\d+,?(?: \d+)?\)\)", r"\1", line)
-    line = re.sub(r"(\d)\.0(?!\d)", r"\1", line).replace("+ -", "- ")
+    match expression:
+        case Equality():
+            line = " == ".join(map(_written, expression.args))
+        case Inequality():
+            line = " <= ".join(map(_written, expression.args))
+        case Constraint():
+            line = str(expression)
+        case _:
+            line = _written(expression)
+    line = re.sub(r"\s+", " ", line).replace("+ -", "- ")
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
+
+
+def _written(expression: cp.Expression) -> str:
+    """As CVXPY does it, but for brackets, arrays and the arguments that nobody wrote."""
+    args = expression.args
+    match expression:
+        case AddExpression():
+            return " + ".join(map(_written, args))
+        case NegExpression():
+            return f"-{_factor(args[0])}"
+        case Promote():
+            return _written(args[0])
+        case multiply():
+            return " * ".join(map(_factor, args))
+        case MulExpression():
+            sums = [other for one, other in (args, args[::-1]) if one.ndim == other.ndim == 1 and _is_ones(one)]
+            return f"sum({_written(sums[0])})" if sums else " @ ".join(_factor(arg, matrix=True) for arg in args)
+        case DivExpression():
+            return f"{_factor(args[0])} / {_factor(args[1], matrix=True)}"
+        case Sum():
+            return f"sum({_written(args[0])})"
+        case quad_over_lin() if _is_ones(args[1]):
+            return f"sum_squares({_written(args[0])})"
+        case Power():
+            return f"{_factor(args[0], matrix=True)}^{float(expression.p.value):g}"
+        case cp.Constant() if expression.size == 1:
+            return re.sub(r"(?<=\d)\.0$", "", expression.name())
+    return re.sub(r"(?<!\w)\[[-+.,e\d\s\[\]]*\]", "[..]", expression.name())
+
+
+def _factor(expression: cp.Expression, matrix: bool = False) -> str:
+    """A factor of a product, in brackets where it is a sum, or a product inside a product of matrices."""
+    loose = (AddExpression, NegExpression, multiply, DivExpression) if matrix else (AddExpression, NegExpression)
+    inner = expression.args[0] if isinstance(expression, Promote) else expression
+    return f"({_written(inner)})" if isinstance(inner, loose) else _written(inner)
+
+
+def _is_ones(expression: cp.Expression) -> bool:
+    return bool(expression.is_constant() and np.all(np.asarray(expression.value) == 1))
 
 
 def shown(value: Any, most: int = 4) -> str:
@@ -45,7 +98,7 @@ def shown(value: Any, most: int = 4) -> str:
     return f"[{', '.join(entries[:most])}{', ...' if len(entries) > most else ''}]"
 
 
-def factor(ratios: Sequence[float], scalars: Mapping[str, Sequence[float]], numbers: Sequence[float]) -> str | None:
+def factor(ratios: ArrayLike, scalars: Mapping[str, ArrayLike], numbers: Sequence[float]) -> str | None:
     """The factor that is meant by its values at several points; None where it is not one number or power.
 
     scalars   the values of the scalar variables at these points, by name

@@ -42,6 +42,11 @@ class Comparison:
         """The points at which both values are finite."""
         return np.isfinite(self.claimed) & np.isfinite(self.true)
 
+    @cached_property
+    def telling(self) -> np.ndarray:
+        """The points at which both values are finite and not all terms vanish."""
+        return self.known & (self.size > self._floor)
+
     @property
     def tolerance(self) -> float:
         """What rounding, or a solver, excuses."""
@@ -67,9 +72,9 @@ class Comparison:
         return int(np.sum(np.isnan(self.true) | np.isnan(self.claimed)))
 
     @property
-    def agrees(self) -> bool:
-        """Whether the two are the same at every point."""
-        return bool(np.all(self.discrepancy <= self.tolerance))
+    def differs(self) -> bool:
+        """Whether the two differ at a point at which both are finite."""
+        return bool(np.any((self.discrepancy > self.tolerance) & self.known))
 
     @property
     def worst(self) -> int:

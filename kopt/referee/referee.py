@@ -11,7 +11,7 @@ import numpy as np
 from kopt.errors import InputError
 from kopt.formulation import Formulation
 from kopt.program import Program
-from kopt.referee.bent import negative_multipliers, wrong_multiplier
+from kopt.referee.bent import negative_multipliers, with_best_multipliers
 from kopt.referee.domain import missing, repaired_multipliers, superfluous
 from kopt.referee.explain import explain
 from kopt.referee.factors import factor_text
@@ -25,6 +25,9 @@ from kopt.referee.trial import Trial
 from kopt.referee.verdict import Fault, Judgement, Kind, Verdict
 from kopt.sample import Sample
 from kopt.views import View
+
+# So many instances are explained together.
+EXPLAINED = 5
 
 Side = Program | Callable[[View], Program]
 
@@ -185,16 +188,22 @@ def _escaping(comparison: Comparison, found: Sequence[Finding]) -> list[Finding]
 
 
 def _objective_findings(comparisons: Sequence[Comparison]) -> list[Finding]:
-    differing = [c for c in comparisons if np.any((c.discrepancy > c.tolerance) & c.known)]
+    differing = [c for c in comparisons if c.differs][:EXPLAINED]
     if not differing:
         return []
-    settings = [_setting(c.trial) for c in differing]
-    return wrong_multiplier(differing) or exchanged(differing) or explain(differing, settings)
+    found = exchanged(differing)
+    if found:
+        return found
+    if differing[0].trial.claimed.bent:
+        improved = [with_best_multipliers(comparison) for comparison in differing]
+        found = [finding for _, findings in improved for finding in findings]
+        differing = [comparison for comparison, _ in improved if comparison.differs]
+    return found + (explain(differing, [_setting(c.trial) for c in differing]) if differing else [])
 
 
 def _compare_optima(evidence: _Evidence) -> None:
     """Solve both sides of every trial; a lost optimum is a fault where the feasible set is smaller, else a note."""
-    evidence.optima = [solve_both(trial) for trial in evidence.trials]
+    evidence.optima = [solve_both(comparison) for comparison in evidence.comparisons]
     compared = [optimum for optimum in evidence.optima if optimum.compared]
     attained = [optimum for optimum in compared if optimum.attained]
     restricted = bool(evidence.findings)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from cvxpy.atoms.affine.binary_operators import MulExpression, multiply
-from cvxpy.atoms.affine.sum import Sum
 from cvxpy.constraints.constraint import Constraint
 
 from kopt.errors import DeclarationError, InputError
 from kopt.referee.allowed import stacked
 from kopt.referee.derivation import TOLERANCE, Derivation, restored, value_of
-from kopt.referee.notation import affine, factor, number, shown, text
-from kopt.referee.terms import Term, additive_terms
+from kopt.referee.mending import Table, constants
+from kopt.referee.notation import affine, factor, shown, text
 from kopt.show import html
 from kopt.show.text import Branch, tree
 
 # Points at which each line is tried; a fit uses as many again for each term.
 POINTS = 6
+_LEAVE_OUT = "Leave it out, or correct it."
 # Up to this size of a variable its stationary point is worked out, when the claimed one is wrong.
 MOST_ENTRIES = 40
 
@@ -69,10 +68,9 @@ class Step:
         return tree(self._headline, [(f"{_mark(line)} {line.claimed}", _remarks(line)) for line in self.lines])
 
     def _repr_html_(self) -> str:
-        rows = [(_mark(line), html.code(line.claimed), *(said for said, _ in _remarks(line)[:1])) for line in self.lines]
-        notes = [html.table([remark.split(": ", 1) for remark, _ in _remarks(line)]) for line in self.failures]
+        rows = [(_mark(line), html.code(line.claimed), _remarks_html(line)) for line in self.lines]
         tone = html.Tone.GOOD if self.holds else html.Tone.BAD
-        return str(html.block(html.badge(self._headline, tone), html.table(rows), *notes))
+        return str(html.block(html.badge(self._headline, tone), html.table(rows)))
 
     @property
     def _headline(self) -> str:
@@ -140,19 +138,215 @@ def check_step(
 def _lines(d: Derivation, slopes: bool) -> Iterator[Line]:
     claims = [_claim_line(d, variable, claimed) for variable, claimed in d.claims]
     yield from claims
-    d.draw()
-    bound = [v for v in d.over if d.is_affine_in(v)]
-    loose = []
-    if slopes:
-        for variable in bound:
-            line = _slope_line(d, variable)
-            loose += [] if line.holds else [variable]
-            yield line
+    yield from (_slope_line(d, v) for v in d.bound if slopes)
     if d.conditions:
-        holding = [variable for (variable, _), line in zip(d.claims, claims, strict=True) if line.holds]
-        yield from _condition_lines(d, [*bound, *(v for v in holding if not _holds_anywhere(d, v))])
+        holding = [v for (v, _), line in zip(d.claims, claims, strict=True) if line.holds]
+        yield from _condition_lines(d, [*d.bound, *(v for v in holding if _needs_conditions(d, v))])
     if d.gives is not None:
-        affine_ids = {v.id for v in bound}
-        yield from (_unsolved_line(v) for v in d.over if v.id not in affine_ids)
-        wrong = [line for line in claims if not line.holds]
-        yield _gives_line(d, bound, loose, bool(wrong))
+        yield from map(_unsolved_line, d.curved)
+        yield _gives_line(d, d.gives, [line for line in claims if not line.holds])
+
+
+def _claim_line(d: Derivation, variable: cp.Variable, claimed: cp.Expression) -> Line:
+    name = variable.name()
+    said = f"dL/d{name} = 0 at {name} = {text(claimed)}"
+    worst, slope = 0.0, np.zeros(0)
+    for _ in range(POINTS):
+        d.draw()
+        ratio = d.slope_ratio(variable)
+        if ratio > worst:
+            worst, slope = ratio, d.gradient(variable)
+    if worst <= TOLERANCE:
+        return Line(said, True, discrepancy=worst)
+    what = f"At the claimed {name} the derivative of L in {name} is {shown(slope)}, not 0."
+    return Line(said, False, what, *_mended_claim(d, variable, claimed), discrepancy=worst)
+
+
+def _mended_claim(d: Derivation, variable: cp.Variable, claimed: cp.Expression) -> tuple[str, str]:
+    """Why a claim does not hold, and what to write."""
+    name = variable.name()
+    if d.is_affine_in(variable):
+        return (
+            f"L is affine in {name}, with slope {_slope(d, variable, 0)}: no value of {name} makes that 0.",
+            f"If another variable demands {name} = ..., say so in conditions=[{name} == ...].",
+        )
+    if not _is_quadratic(d, variable):
+        return f"L is not quadratic in {name}; only the derivative was tested.", f"Solve dL/d{name} = 0 again."
+    times = _common_factor(d, variable, claimed)
+    if times is not None:
+        return f"The stationary point is {times} times the claimed one.", f"Multiply the claimed {name} by {times}."
+    if variable.size > MOST_ENTRIES:
+        return f"The stationary point is no multiple of the claimed {name}.", f"Solve dL/d{name} = 0 again."
+    pairs = []
+    for _ in range(2):
+        d.draw()
+        pairs.append((np.array(variable.value), _stationary(d, variable)))
+    entries = [np.divide(true, x, out=np.full(x.shape, np.nan), where=x != 0) for x, true in pairs]
+    if np.allclose(entries[0], entries[1], rtol=TOLERANCE**0.5, atol=TOLERANCE):
+        return (
+            "The stationary point is the claimed one with each entry multiplied by a factor of its own.",
+            f"Multiply the claimed {name}, entry by entry, by {shown(entries[0], most=8)}.",
+        )
+    x, true = pairs[-1]
+    return (
+        f"At {d.point()} the claimed {name} is {shown(x)}, and L is stationary at {shown(true)}.",
+        f"Solve dL/d{name} = 0 again: no common factor mends the claim.",
+    )
+
+
+def _is_quadratic(d: Derivation, variable: cp.Variable) -> bool:
+    """Whether the gradient is affine along the claimed value."""
+    d.draw()
+    zero, once, twice = (_gradient_at(d, variable, k * variable.value) for k in range(3))
+    size = np.max(np.abs([zero, once, twice]))
+    return bool(np.max(np.abs(zero - 2 * once + twice)) <= TOLERANCE * size)
+
+
+def _gradient_at(d: Derivation, variable: cp.Variable, value: np.ndarray) -> np.ndarray:
+    with restored([variable]):
+        variable.save_value(value)
+        return d.gradient(variable)
+
+
+def _common_factor(d: Derivation, variable: cp.Variable, claimed: cp.Expression) -> str | None:
+    """The factor t with gradient(t * claimed) = 0, from gradient(0) + t * (gradient(claimed) - gradient(0)) = 0."""
+    scalars = [v for v in d.rest if v.size == 1]
+    factors, values = [], []
+    for _ in range(POINTS):
+        d.draw()
+        zero = _gradient_at(d, variable, 0 * variable.value)
+        change = d.gradient(variable) - zero
+        factors.append(-float(change @ zero) / float(change @ change) if change.any() else np.nan)
+        if not np.max(np.abs(zero + factors[-1] * change)) <= TOLERANCE * np.max(np.abs(change)):
+            return None
+        values.append([float(v.value) for v in scalars])
+    by_name = {v.name(): [row[i] for row in values] for i, v in enumerate(scalars)}
+    return factor(factors, by_name, constants([d.L, claimed]))
+
+
+def _stationary(d: Derivation, variable: cp.Variable) -> np.ndarray:
+    """The stationary point of a quadratic function, by its Hessian."""
+    zero = _gradient_at(d, variable, 0 * variable.value)
+    units = (unit.reshape(variable.shape, order="F") for unit in np.eye(variable.size))
+    hessian = np.array([_gradient_at(d, variable, unit) - zero for unit in units])
+    return np.asarray(np.linalg.lstsq(hessian.T, -zero, rcond=None)[0].reshape(variable.shape, order="F"))
+
+
+def _slope_line(d: Derivation, variable: cp.Variable) -> Line:
+    name = variable.name()
+    said = f"dL/d{name} = 0 " + ("under the conditions" if d.conditions else "without conditions")
+    worst, entry = 0.0, 0
+    for _ in range(POINTS):
+        d.draw()
+        ratio = d.slope_ratio(variable)
+        if ratio > worst:
+            worst, entry = ratio, int(np.argmax(np.abs(d.gradient(variable))))
+    if worst <= TOLERANCE:
+        return Line(said, True, discrepancy=worst)
+    slope = _slope(d, variable, entry)
+    where = f" in its entry {entry}" if variable.size > 1 else ""
+    return Line(
+        said,
+        False,
+        f"L is affine in {name} with slope {slope}{where}, which your conditions do not make 0.",
+        f"Where that is not 0, L is unbounded below in {name}.",
+        f"Add the condition that it is 0, or claim nothing about {name}: name the other variables in over=[...].",
+        worst,
+    )
+
+
+def _slope(d: Derivation, variable: cp.Variable, entry: int) -> str:
+    """One entry of a slope as a function of the multipliers, or as a number where it is not affine in them."""
+    d.draw()
+    row = d.row([variable], np.eye(variable.size)[entry])
+    offsets = []
+    for _ in range(2):
+        d.draw()
+        slope = float(d.gradient(variable)[entry])
+        offsets.append(slope - float(row @ stacked(d.rest)))
+    if not abs(offsets[0] - offsets[1]) <= TOLERANCE * (1 + np.max(np.abs(offsets))):
+        return f"{shown(slope)} (at {d.point()})"
+    ends = np.cumsum([v.size for v in d.rest])[:-1]
+    parts = zip(d.rest, np.split(row, ends), strict=True) if d.rest else ()
+    return affine({v.name(): part.reshape(v.shape, order="F") for v, part in parts}, offsets[0])
+
+
+def _needs_conditions(d: Derivation, variable: cp.Variable) -> bool:
+    d.draw()
+    d.wander()
+    return not d.slope_ratio(variable) <= TOLERANCE
+
+
+def _condition_lines(d: Derivation, demanding: Sequence[cp.Variable]) -> Iterator[Line]:
+    """A condition is demanded if it holds wherever the slopes vanish."""
+    names = " and ".join(v.name() for v in demanding)
+    d.draw()
+    d.wander()
+    settled = not demanding or d.settle(demanding)
+    worst = [d.residual_ratio(residual) if settled else np.inf for _, residual in d.conditions]
+    for (condition, _), ratio in zip(d.conditions, worst, strict=True):
+        said = f"{text(condition)} is demanded"
+        if ratio <= TOLERANCE:
+            yield Line(said, True, discrepancy=float(ratio))
+        elif not demanding:
+            why = "Every variable over which L is minimised is stationary at its claimed value, without conditions."
+            yield Line(said, False, "It is not demanded by any variable.", why, _LEAVE_OUT, float(ratio))
+        elif np.isinf(ratio):
+            what = f"No multipliers were found for which L is stationary in {names}."
+            yield Line(
+                said, False, what, f"The derivative in {names} keeps away from 0.", "Check the signs in L.", ratio
+            )
+        else:
+            why = f"At {d.point()} L is stationary in {names}, and the condition does not hold."
+            yield Line(said, False, "It is not demanded by any variable.", why, _LEAVE_OUT, float(ratio))
+
+
+def _unsolved_line(variable: cp.Variable) -> Line:
+    name = variable.name()
+    return Line(
+        f"{name} is gone from L",
+        False,
+        f"L is not affine in {name}, and no stationary point is claimed for it.",
+        f"L depends on {name} until its minimiser is substituted.",
+        f"Add stationarity={{{name}: ...}}, or keep {name} in gives=.",
+        np.inf,
+    )
+
+
+def _gives_line(d: Derivation, gives: cp.Expression, failed: Sequence[Line]) -> Line:
+    kept = {v.id for v in gives.variables()}
+
+    def go() -> None:
+        d.draw()
+        for variable in d.bound:  # a slope that does not vanish has a line of its own
+            if variable.id not in kept:
+                variable.save_value(np.zeros(variable.shape))
+
+    said = f"L = {text(gives)}" + (" after the substitution" if d.claims else "")
+    table = Table.at(go, POINTS, gives, d.L, [v for v in d.rest if v.size == 1])
+    worst = float(np.max(np.abs(table.difference) / table.scale))
+    if worst <= TOLERANCE:
+        return Line(said, True, discrepancy=worst)
+    if failed:
+        why = (
+            f"L was evaluated at the claimed points, although this fails: {'; '.join(line.claimed for line in failed)}."
+        )
+        fix = "Correct that first."
+    else:
+        why = "L was evaluated at the claimed points." if d.claims else "L was evaluated as it stands."
+        fix = table.remedy() or "Substitute again: neither factors on its terms nor one more term of L mend it."
+    what = f"At {d.point()} L is {value_of(d.L):.6g}, and the claimed expression is {value_of(gives):.6g}."
+    return Line(said, False, what, why, fix, worst)
+
+
+def _mark(line: Line) -> str:
+    return "ok" if line.holds else "x "
+
+
+def _remarks(line: Line) -> list[Branch]:
+    said = (("what", line.what), ("why", line.why), ("fix", line.fix))
+    return [(f"{label}: {sentence}", []) for label, sentence in said if sentence]
+
+
+def _remarks_html(line: Line) -> html.Html:
+    return html.Html("".join(html.element("div", remark) for remark, _ in _remarks(line)))

@@ -59,7 +59,7 @@ class Words:
                 return self._written(args[0])
             case Sum():
                 return f"sum({self._written(args[0])})"
-            case MulExpression() if args[0].ndim == args[1].ndim == 1:
+            case MulExpression() if args[0].ndim == args[1].ndim == 1 and expression.ndim == 0:
                 return f"sum({self._enclosed(args[0])} * {self._enclosed(args[1])})"
             case MulExpression() | multiply():
                 factors = [part for part in map(self._enclosed, args) if part != "1"]

@@ -28,17 +28,21 @@ _TONES = {
     "wrong": html.Tone.BAD,
     "undecided": html.Tone.UNSURE,
 }
+# The two values of a counter-example, and the word for a claimed one that is not there.
+_COMPARED = {
+    "wrong recovery": ("best value with it as recovered", "optimum of the primal", "no feasible point"),
+    "duality gap": ("optimum of the claimed dual", "optimum of the primal", "unknown"),
+}
 
 
 def verdict_tree(verdict: Verdict) -> str:
     """A verdict: the judgement, each fault with its counter-example, the notes."""
     evidence = f"{counted(verdict.instances, 'instance')}, {counted(verdict.points, 'point')}"
     discrepancy = f"largest relative discrepancy {short(verdict.discrepancy, 2)}"
-    title = f"{verdict.name}: {said(verdict)} ({evidence}, {discrepancy}, {verdict.seconds:.1f} s)"
-    branches: list[Branch] = []
-    if verdict.judgement.word != "exact":
-        branches.append((_wrapped("", verdict.judgement.value), []))
-    branches += [(_wrapped("", _headline(fault)), list(_fault(fault))) for fault in verdict.faults]
+    factor = f", {verdict.factor}" if verdict.factor else ""
+    title = f"{verdict.name}: {word(verdict.judgement)}{factor} ({evidence}, {discrepancy}, {verdict.seconds:.1f} s)"
+    branches: list[Branch] = [(_wrapped("", text), []) for text in _sentences(verdict)]
+    branches += [(_wrapped("", _headline(fault)), list(_fault(fault, twin))) for fault, twin in _with_twins(verdict)]
     branches += [(_wrapped("note: ", note), []) for note in verdict.notes]
     return tree(title, branches)
 
@@ -48,16 +52,17 @@ def verdict_html(verdict: Verdict) -> str:
     header = ("formulation", "verdict", "instances", "points", "largest relative discrepancy", "seconds")
     row = (
         html.element("b", verdict.name),
-        html.badge(said(verdict), _TONES[verdict.judgement.word]),
+        html.badge(word(verdict.judgement), _TONES[verdict.judgement.word]),
         verdict.instances,
         verdict.points,
         short(verdict.discrepancy, 2),
         f"{verdict.seconds:.1f}",
     )
-    sentence = [] if verdict.judgement.word == "exact" else [html.element("div", verdict.judgement.value)]
-    faults = [_fault_html(fault, opened=i == 0) for i, fault in enumerate(verdict.faults)]
+    factor = [f"Here it is {verdict.factor}."] if verdict.factor else []
+    sentences = [html.element("div", text) for text in (*_sentences(verdict), *factor)]
+    faults = [_fault_html(fault, twin, opened=i == 0) for i, (fault, twin) in enumerate(_with_twins(verdict))]
     notes = [html.element("div", html.muted(f"note: {note}")) for note in verdict.notes]
-    return html.block(html.table([row], header), *sentence, *faults, *notes)
+    return html.block(html.table([row], header), *sentences, *faults, *notes)
 
 
 def verdict_dict(verdict: Verdict) -> dict[str, Any]:
@@ -82,16 +87,24 @@ def word(judgement: Judgement) -> str:
     return judgement.word.upper() if judgement.word in _LOUD else judgement.word
 
 
-def said(verdict: Verdict) -> str:
-    """The judgement, with the factor of a scaled dual."""
-    factor = f" by {verdict.factor}" if verdict.factor else ""
-    return word(verdict.judgement) + factor
-
-
-def gist(fault: Fault, width: int = 60) -> str:
-    """A fault in a few words."""
+def gist(verdict: Verdict, width: int = 60) -> str:
+    """The factor of a scaled dual or the first fault, in a few words; nothing where all is well."""
+    if verdict.factor:
+        return shortened(verdict.factor, width)
+    if not verdict.faults:
+        return ""
+    fault = verdict.faults[0]
     times = f", times {fault.factor}" if fault.factor else ""
-    return textwrap.shorten(f"{fault.kind.value}: {fault.where}", width - len(times), placeholder=" ...") + times
+    return shortened(_headline(fault), width - len(times)) + times
+
+
+def shortened(text: str, width: int = 60) -> str:
+    """The beginning of a text.
+
+    >>> shortened("sum(alpha) - 0.5 * norm_squared(y * alpha)", 20)
+    'sum(alpha) - 0.5 ...'
+    """
+    return textwrap.shorten(text, width, placeholder=" ...")
 
 
 def counted(number: int, noun: str) -> str:
@@ -133,6 +146,11 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
+def _sentences(verdict: Verdict) -> list[str]:
+    """What the judgement means, for all but exact ones."""
+    return [] if verdict.judgement.word == "exact" else [verdict.judgement.value]
+
+
 def _headline(fault: Fault) -> str:
     return f"{fault.kind.value}: {fault.where}"
 
@@ -141,20 +159,33 @@ def _explanation(fault: Fault) -> list[tuple[str, str]]:
     return [("what", fault.what), ("why", fault.why), ("fix", fault.fix)]
 
 
-def _fault(fault: Fault) -> Iterator[Branch]:
+def _with_twins(verdict: Verdict) -> Iterator[tuple[Fault, str]]:
+    """Each fault, and the headline of an earlier one with the same counter-example."""
+    seen: list[tuple[Any, Fault]] = []
+    for fault in verdict.faults:
+        example = _example_dict(fault)
+        yield fault, next((_headline(earlier) for known, earlier in seen if known == example is not None), "")
+        seen.append((example, fault))
+
+
+def _fault(fault: Fault, twin: str) -> Iterator[Branch]:
     for label, text in _explanation(fault):
         yield _wrapped(f"{label}: ".ljust(6), text), []
-    if fault.example is not None:
-        facts = [*_givens(fault.example), *_values(fault.example)]
+    if twin:
+        yield _wrapped("", f"counter-example: as for {twin}"), []
+    elif fault.example is not None:
+        facts = [*_givens(fault.example), *_values(fault)]
         width = max(len(name) for name, _ in facts)
         yield "counter-example", [(_aligned(f"{name:<{width}}  ", cells), []) for name, cells in facts]
 
 
-def _fault_html(fault: Fault, opened: bool) -> html.Html:
+def _fault_html(fault: Fault, twin: str, opened: bool) -> html.Html:
     contents = [html.table((html.muted(label), text) for label, text in _explanation(fault))]
-    if fault.example is not None:
+    if twin:
+        contents.append(html.muted(f"counter-example: as for {twin}"))
+    elif fault.example is not None:
         givens = [(html.code(name), _cells_html(cells)) for name, cells in _givens(fault.example)]
-        values = [(label, html.element("b", cells[0][0])) for label, cells in _values(fault.example)]
+        values = [(label, html.element("b", cells[0][0])) for label, cells in _values(fault)]
         contents += [html.muted("counter-example"), html.table([*givens, *values])]
     summary = html.Html(f"{html.element('b', fault.kind.value)}: {html.code(fault.where)}")
     return html.details(summary, *contents, opened=opened)
@@ -168,8 +199,12 @@ def _fault_dict(fault: Fault) -> dict[str, Any]:
         "why": fault.why,
         "fix": fault.fix,
         "factor": fault.factor,
-        "example": None if fault.example is None else plain(vars(fault.example)),
+        "example": _example_dict(fault),
     }
+
+
+def _example_dict(fault: Fault) -> dict[str, Any] | None:
+    return None if fault.example is None else dict(plain(vars(fault.example)))
 
 
 Cells = list[list[str]]
@@ -189,11 +224,14 @@ def _givens(example: CounterExample) -> Iterator[tuple[str, Cells]]:
         yield name, _cells(value)
 
 
-def _values(example: CounterExample) -> Iterator[tuple[str, Cells]]:
+def _values(fault: Fault) -> Iterator[tuple[str, Cells]]:
     """What a person should find by hand."""
-    claimed, true = _told_apart(example.claimed, example.true)
-    yield "claimed value", [["forbidden" if np.isnan(example.claimed) else claimed]]
-    yield "minimum of the Lagrangian", [[true]]
+    if fault.example is None:
+        return
+    labels = _COMPARED.get(fault.kind.value, ("claimed value", "minimum of the Lagrangian", "forbidden"))
+    claimed, true = _told_apart(fault.example.claimed, fault.example.true)
+    yield labels[0], [[labels[2] if np.isnan(fault.example.claimed) else claimed]]
+    yield labels[1], [[true]]
 
 
 def _told_apart(first: float, second: float) -> tuple[str, str]:

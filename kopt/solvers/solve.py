@@ -10,6 +10,7 @@ import numpy as np
 
 from kopt.errors import InputError, SolverError
 from kopt.formulation import Formulation, Pair, check_arguments
+from kopt.locations import BriefTraceback
 from kopt.sample import Sample
 from kopt.solution import Attempt, Solution
 from kopt.solvers.choice import candidates
@@ -37,6 +38,15 @@ def solve(formulation: Formulation, sample: Sample, side: str | None = None, met
     >>> solve(SoftMargin(C=1.0), example(SoftMargin.task)).certificate.holds(1e-6)
     True
     """
+    with BriefTraceback():
+        solution = _best(formulation, sample, side, method)
+    if not solution.certificate.holds(TOLERANCE):
+        warnings.warn(_doubt(solution.certificate, solution.method), CertificateWarning, stacklevel=2)
+    return solution
+
+
+def _best(formulation: Formulation, sample: Sample, side: str | None, method: str) -> Solution:
+    """The first answer whose certificate holds, or else the one with the smallest residuals."""
     check_arguments(formulation, sample)
     attempts: list[Attempt] = []
     best: tuple[Certificate, Attempt] | None = None
@@ -58,8 +68,6 @@ def solve(formulation: Formulation, sample: Sample, side: str | None = None, met
             "another method.",
         )
     certificate, attempt = best
-    if not certificate.holds(TOLERANCE):
-        warnings.warn(_doubt(certificate, attempt.method), CertificateWarning, stacklevel=2)
     return Solution(formulation, sample, attempt.side, attempt.method, tuple(attempts), certificate)
 
 

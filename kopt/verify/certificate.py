@@ -11,7 +11,7 @@ import numpy as np
 from kopt.claim import Claim
 from kopt.errors import DeclarationError, InputError
 from kopt.formulation import Formulation, check_arguments
-from kopt.locations import FaultsOf, method_with_place
+from kopt.locations import BriefTraceback, FaultsOf, method_with_place
 from kopt.point import Point
 from kopt.sample import Sample
 from kopt.show.text import certificate_tree
@@ -70,8 +70,9 @@ def verify(formulation: Formulation, sample: Sample, answer: Mapping[str, Any]) 
     Everything is recomputed from the data with products by K; no factor, no solver and, where K comes from a kernel,
     no n x n matrix is needed.
     """
-    check_arguments(formulation, sample)
-    return certify(formulation, sample, answer)
+    with BriefTraceback():
+        check_arguments(formulation, sample)
+        return certify(formulation, sample, answer)
 
 
 def certify(formulation: Formulation, sample: Sample, answer: Mapping[str, Any]) -> Certificate:
