@@ -68,10 +68,21 @@ def _defined_in(module: ModuleType) -> Iterable[type[Formulation]]:
             yield item
 
 
+def _readable(folder: Path) -> list[Path]:
+    """The Python files of a folder, without hidden folders, installed packages, tests and programs."""
+    files = []
+    for file in sorted(folder.rglob("*.py")):
+        parts = file.relative_to(folder).parts
+        hidden = any(part.startswith(".") or part == "site-packages" for part in parts)
+        if not hidden and not file.stem.startswith(("__", "test_", "conftest")):
+            files.append(file)
+    return files
+
+
 def _from_path(path: Path) -> Iterator[ModuleType]:
     if not path.exists():
         raise InputError(f"There is no file or folder {path}.", "Check the path.")
-    for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+    for file in _readable(path) if path.is_dir() else [path]:
         name = f"kopt_found_{abs(hash(str(file.resolve())))}_{file.stem}"
         spec = importlib.util.spec_from_file_location(name, file)
         assert spec is not None

@@ -14,6 +14,13 @@ class InputError(KoptError, ValueError):
     """The data, a parameter or an answer cannot be used as it is."""
 
 
+class NoDual(InputError):
+    """A formulation without a dual was asked for what needs one."""
+
+    def __init__(self, name: str, remedy: str = "Define `def dual(self, s)`: there is nothing to judge yet.") -> None:
+        super().__init__(f"{name} declares no dual.", remedy)
+
+
 class DeclarationError(KoptError, TypeError):
     """A formulation or a program does not say what the engine needs to know."""
 

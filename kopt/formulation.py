@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 from kopt.claim import Claim
-from kopt.errors import DeclarationError, InputError
+from kopt.errors import DeclarationError, InputError, NoDual
 from kopt.locations import BriefTraceback, FaultsOf, method_with_place
 from kopt.parameters import fraction, nonnegative, parameter, positive
 from kopt.point import Point
@@ -130,7 +130,7 @@ class Formulation:
         with BriefTraceback():
             program = (primal_of if side == "primal" else dual_of)(self, ExplicitView(sample))
         if program is None:
-            raise InputError(f"{type(self).__name__} declares no dual.", 'Choose side="primal", or declare it.')
+            raise NoDual(type(self).__name__, 'Choose side="primal", or declare it.')
         return program.problem()
 
 

@@ -36,7 +36,8 @@ class Domain:
             if self.contains(value):
                 return value
         raise InputError(
-            f"No number between {low:g} and {high:g} is {self.words}.", "Give the domain an interval typical=(low, high)."
+            f"No number between {low:g} and {high:g} is {self.words}.",
+            "Give the domain an interval typical=(low, high).",
         )
 
 

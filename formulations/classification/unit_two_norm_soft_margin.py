@@ -6,8 +6,11 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset, relaxation_claim
+from formulations.classification.margins import best_margin_and_offset, radius, relaxation_claim
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
+
+# Below this fraction of its terms the direction of a sum that a solver found may be the solver's error.
+NEARLY_VANISHES = 1e-3
 
 
 class UnitTwoNormSoftMargin(Formulation):
@@ -65,11 +68,16 @@ class UnitTwoNormSoftMargin(Formulation):
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """w is the direction of sum_i y_i alpha_i phi(x_i); gamma and b balance the slacks of the two classes.
 
-        Where that sum vanishes, lambda = 0 and w follows from the slacks xi_i = alpha_i / (2C) of the support vectors.
+        Where that sum vanishes, lambda = 0 and w follows from the slacks xi_i = alpha_i / (2C) of the support vectors;
+        where it nearly does, its direction may be rounding, and the better of the two is taken.
         """
-        w = s.combination(s.y * dual.alpha).direction()
-        if w.norm == 0:
-            w = self._with_slacks(s, dual.alpha)
+        u = s.combination(s.y * dual.alpha)
+        candidates = [self._completed(s, u.direction())]
+        if u.norm <= NEARLY_VANISHES * radius(s) * np.sum(np.abs(dual.alpha)):
+            candidates.append(self._completed(s, self._with_slacks(s, dual.alpha)))
+        return min(candidates, key=lambda point: self.C * s.costs @ point["xi"] ** 2 - point["gamma"])
+
+    def _completed(self, s: View, w: Any) -> dict[str, Any]:
         gamma, b = best_margin_and_offset(s.y, w.values, self.C * s.costs, power=2)
         return {"w": w, "b": b, "gamma": gamma, "xi": np.maximum(0.0, gamma - s.y * (w.values + b))}
 

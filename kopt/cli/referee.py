@@ -14,7 +14,7 @@ from kopt.cli.exit import Exit
 from kopt.cli.outcome import HEADER, Outcome
 from kopt.cli.progress import Progress
 from kopt.cli.targets import resolved
-from kopt.errors import InputError, KoptError
+from kopt.errors import InputError, KoptError, NoDual
 from kopt.formulation import Formulation
 from kopt.referee.referee import referee
 from kopt.show.verdict import counted
@@ -109,9 +109,10 @@ def _outcome(formulation: type[Formulation], options: argparse.Namespace) -> Out
         return Outcome(formulation)
     try:
         return Outcome(formulation, verdict=referee(formulation, instances=options.instances, seed=options.seed))
+    except NoDual:
+        return Outcome(formulation)
     except KoptError as error:
-        undeclared = error.what == f"{formulation.__name__} declares no dual."  # its `dual` returns None
-        return Outcome(formulation, error=None if undeclared else error)
+        return Outcome(formulation, error=error)
 
 
 def _report(outcomes: Sequence[Outcome]) -> str:

@@ -16,7 +16,7 @@ from kopt.gradients import affine_parts
 LOWEST, HIGHEST = 0.2, 2.0
 # What is left of an inequality at a point that is still inside; above the feasibility tolerance of a linear program.
 ROOM = 1e-6
-# How often a point moves towards a random one before it is used, and how far towards the boundary at most.
+# How often a point moves towards random ones, and how far at most on the way to the boundary.
 MOVES, SHARE = 6, 0.9
 
 
@@ -55,6 +55,7 @@ class Allowed:
             slack, speed = np.maximum(self._h - self._G @ u, 0.0), self._G @ step
             limits = slack[speed > 0] / speed[speed > 0]
             u = u + min(1.0, SHARE * np.min(limits, initial=np.inf)) * step
+        u = self._start + rng.uniform(0.5, SHARE) * (u - self._start)  # repeated moves can creep up to the boundary
         unstack(u - self._inverse @ (self._A @ u - self._a), self.variables)
 
     def _rows(self, residuals: Sequence[cp.Expression]) -> tuple[np.ndarray, np.ndarray]:

@@ -70,7 +70,9 @@ def with_best_multipliers(comparison: Comparison) -> tuple[Comparison, list[Find
                 m[place] = declared
         if np.any(factors != 1):
             findings.append(_wrong(comparison, name, factors, kept[int(np.argmax(np.abs(np.log(np.abs(factors)))))]))
-    part = replace(comparison, points=points, terms=comparison.terms[kept], true=true, size=size, escapes=[None] * len(kept))
+    part = replace(
+        comparison, points=points, terms=comparison.terms[kept], true=true, size=size, escapes=[None] * len(kept)
+    )
     return part, findings
 
 
@@ -107,7 +109,9 @@ def _wrong(comparison: Comparison, name: str, factors: np.ndarray, worst: int) -
             f"The eliminated multiplier {name} {change}.",
             f"With another {name} the minimum of the Lagrangian is larger at the point shown, and the dual function is "
             "the largest.",
-            f"Multiply multipliers={{{name!r}: ...}} by {text}." if text else f"Derive multipliers={{{name!r}: ...}} again.",
+            f"Multiply multipliers={{{name!r}: ...}} by {text}."
+            if text
+            else f"Derive multipliers={{{name!r}: ...}} again.",
         )
 
     # The factor is known to a few digits only: a maximum is flat.

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kopt.cones import Free, NonNegative
-from kopt.formulation import Formulation
+from kopt.errors import NoDual
+from kopt.formulation import Formulation, dual_of
 from kopt.gradients import affine_parts
 from kopt.polyhedra import split
 from kopt.program import Program
@@ -18,7 +19,7 @@ from kopt.referee.conditions import Condition, Role, condition
 from kopt.referee.lagrangian import Lagrangian
 from kopt.referee.terms import additive_terms
 from kopt.sample import Sample
-from kopt.views import ExplicitView, ProductView
+from kopt.views import ExplicitView, ProductView, View
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,8 @@ class Claimed:
     def __init__(self, formulation: Formulation, sample: Sample, lagrangian: Lagrangian) -> None:
         self.lagrangian = lagrangian
         self.view = ProductView(sample)
-        self.program = _declared(formulation.dual(self.view))
-        coordinates = ExplicitView(sample)
-        self.in_coordinates = _declared(formulation.dual(coordinates))
+        self.program = _declared(formulation, self.view)
+        self.in_coordinates = _declared(formulation, ExplicitView(sample))
         self.variables = {n: v for n, v in self.program.variables.items() if v.id not in self.view.leaves}
         names = self.in_coordinates.variables
         self.explicit = {name: names.get(name, variable) for name, variable in self.variables.items()}
@@ -133,6 +133,8 @@ class Claimed:
         return float(cone.violation(np.asarray(cone.residual.value, dtype=float)))
 
 
-def _declared(program: Program | None) -> Program:
-    assert program is not None
+def _declared(formulation: Formulation, view: View) -> Program:
+    program = dual_of(formulation, view)
+    if program is None:
+        raise NoDual(type(formulation).__name__)
     return program

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
+from math import prod
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.atoms.affine.binary_operators import MulExpression, multiply
+from cvxpy.atoms.affine.sum import Sum
 from cvxpy.constraints.constraint import Constraint
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from kopt.cones import Free, NonNegative, cone_of
 from kopt.errors import DeclarationError, InputError
 from kopt.referee.allowed import HIGHEST, LOWEST, Allowed, distinct, stacked, unstack
-from kopt.referee.notation import shown, text
-from kopt.referee.terms import additive_terms
+from kopt.referee.notation import is_one, shown, text
+from kopt.referee.terms import Term, additive_terms
 
 # What counts as 0, relative to the absolute terms of a value, or to the size of a derivative nearby. Extrapolated
 # differences reach 1e-10; what somebody forgot is far above.
@@ -60,7 +63,7 @@ class Derivation:
         claimed = {v.id for v, _ in self.claims}
         _check_leaves([self.L, *stated])
         _check_primal(cones, claimed, {v.id for v in chosen})
-        self._terms = [(t, {v.id for v in t.expression.variables()}) for t in additive_terms(self.L)]
+        self._terms = [(t, {v.id for v in t.expression.variables()}) for t in distributed_terms(self.L)]
         self._rng = np.random.default_rng(seed)
         self._allowed = Allowed(
             [residual for _, residual in self.conditions],
@@ -91,12 +94,13 @@ class Derivation:
 
     def _meet(self, v: cp.Variable, u: cp.Variable) -> bool:
         """Whether the slope of L in one variable depends on the other."""
+        terms = [t for t, used in self._terms if {v.id, u.id} <= used]
         corners = []
         with restored([v, u]):
             for x, y in product((v.value, self.random_value(v)), (u.value, self.random_value(u))):
                 v.save_value(x)
                 u.save_value(y)
-                corners.append(self._sum_of_terms([v, u]))
+                corners.append(sum(t.coefficient * value_of(t.expression) for t in terms))
         a, b, c, d = corners
         return not abs(a - b - c + d) <= TOLERANCE * (abs(a) + abs(b) + abs(c) + abs(d))
 
@@ -119,9 +123,14 @@ class Derivation:
                 )
 
     def wander(self) -> None:
-        """Leave the conditions: the multipliers move by about their own size."""
-        self._move(self.rest, 1.0)
-        self.substitute()
+        """Leave the conditions: the multipliers move by about their own size, or less where L is not finite there."""
+        u = stacked(self.rest)
+        for k in range(HALVINGS):
+            unstack(u, self.rest)
+            self._move(self.rest, 2.0**-k)
+            self.substitute()
+            if np.isfinite(value_of(self.L)):
+                return
 
     def substitute(self) -> None:
         """Give the claimed variables the values of their expressions."""
@@ -167,10 +176,13 @@ class Derivation:
     def slope_ratio(self, variable: cp.Variable) -> float:
         """The largest derivative in a variable, relative to what it is when it or the multipliers are moved."""
         slope = _largest(self.gradient(variable))
-        size = sum(self._beside(lambda: self.gradient(variable), moved) for moved in ([variable], self.rest))
+        size = self._slope_size(variable, [variable]) + self._slope_size(variable, self.rest)
         # Terms that cancel for every value leave rounding here and nearby.
         cancelled = 1e-6 * self._sum_of_terms([variable], absolute=True) / _size(variable.value)
         return _quotient(slope, size + cancelled)
+
+    def _slope_size(self, variable: cp.Variable, moved: Sequence[cp.Variable]) -> float:
+        return self._beside(lambda: self.gradient(variable), moved)
 
     def residual_ratio(self, residual: cp.Expression) -> float:
         """The size of a condition's residual, relative to what it is when the multipliers are moved."""
@@ -195,52 +207,57 @@ class Derivation:
 
     def is_affine_in(self, variable: cp.Variable) -> bool:
         """Whether L is affine in a variable, by values on both sides of 0: a norm is affine on one of them."""
-        values = []
-        with restored([variable]):
+        values, size = [], 0.0
+        with restored(self.variables):
+            self.wander()  # under the conditions everything in this variable may cancel
             x = self.random_value(variable)
             for factor in (1.0, -0.35, -1.7):
                 variable.save_value(factor * x)
                 values.append(self._sum_of_terms([variable]))
-        bend = values[0] - 2 * values[1] + values[2]
-        return bool(abs(bend) <= TOLERANCE * np.sum(np.abs(values)))
+                size += self._sum_of_terms([variable], absolute=True)
+        return bool(abs(values[0] - 2 * values[1] + values[2]) <= TOLERANCE * size)
 
     def settle(self, variables: Sequence[cp.Variable]) -> bool:
         """Move the multipliers to where the slopes in some variables vanish; False where that is not found."""
-        size, best = self._beside(lambda: self.slopes(variables), self.rest), np.inf
+        sizes = np.concatenate([np.full(v.size, self._slope_size(v, self.rest) or 1.0) for v in variables])
+        best = np.inf
         for _ in range(CORRECTIONS):
-            slopes = self.slopes(variables)
+            slopes = self.slopes(variables) / sizes
             largest = _largest(slopes)
-            if largest <= SETTLED * size or not largest < best / 2:
+            if largest <= SETTLED or not largest < best / 2:
                 break
             best = largest
-            u = stacked(self.rest)
+            u, units = stacked(self.rest), self.units()
             jacobian = LinearOperator(
                 (slopes.size, u.size),
-                matvec=lambda d: next(self._changes(lambda: self.slopes(variables), [d.ravel()])),
-                rmatvec=lambda z: self.row(variables, z.ravel()),
+                matvec=lambda d: next(self._changes(lambda: self.slopes(variables), [d.ravel()])) / sizes,
+                rmatvec=lambda z: self.row(variables, z.ravel() / sizes),
                 dtype=float,
             )
-            unstack(u - lsqr(jacobian, slopes, atol=SETTLED / 10, btol=SETTLED / 10)[0], self.rest)
+            unstack(u - units * lsqr(jacobian, slopes, atol=SETTLED / 10, btol=SETTLED / 10)[0], self.rest)
             self.substitute()
-        return largest <= TOLERANCE * size
+        return largest <= TOLERANCE
+
+    def units(self) -> np.ndarray:
+        """The size of each multiplier, for each of its entries."""
+        return np.concatenate([np.zeros(0), *(np.full(v.size, _size(v.value)) for v in self.rest)])
 
     def row(self, variables: Sequence[cp.Variable], z: np.ndarray) -> np.ndarray:
-        """The derivatives of <z, slopes in some variables> in the multipliers."""
+        """The derivatives of <z, slopes in some variables> in the multipliers, each in its unit."""
         ends = np.cumsum([v.size for v in variables])[:-1]
         parts = [part.reshape(v.shape, order="F") for v, part in zip(variables, np.split(z, ends), strict=True)]
-        width = sum(v.size for v in self.rest)
-        return np.array(list(self._changes(lambda: self._along(variables, parts), np.eye(width))))
+        directions = np.eye(self.units().size)
+        return np.array(list(self._changes(lambda: self._along(variables, parts), directions)))
 
     def _changes(self, measure: Callable[[], Any], directions: Iterable[np.ndarray]) -> Iterator[Any]:
         """The derivatives of a measure along directions of the multipliers, the claims following."""
-        u, start = stacked(self.rest), measure()
-        shift = SHIFT * _size(u)
+        u, units, start = stacked(self.rest), self.units(), measure()
         for direction in directions:
             with restored(self.variables):
-                unstack(u + shift * direction, self.rest)
+                unstack(u + SHIFT * units * direction, self.rest)
                 self.substitute()
                 change = measure() - start
-            yield change / shift
+            yield change / SHIFT
 
     def point(self) -> str:
         """The current multipliers, in words."""
@@ -254,22 +271,50 @@ def derivative(f: Callable[[float], float], size: float) -> float:
     (3.0, 1.0)
     """
     best, least = np.nan, np.inf
-    last: list[float] = []
+    rows: list[list[float]] = []
     for k in range(HALVINGS):
-        h = size * 2.0**-k
+        h = size * 2.0 ** -(k + 2)
         above, below = f(h), f(-h)
         row = [(above - below) / (2 * h)]
         if not np.isfinite(row[0]):
             continue
-        for j, coarser in enumerate(last):
+        for j, coarser in enumerate(rows[-1] if rows else []):
             row.append(row[j] + (row[j] - coarser) / (4.0 ** (j + 1) - 1))
-        if last:
-            error = max(abs(row[-1] - row[-2]), abs(row[-1] - last[-1]))
+        rows.append(row)
+        if len(rows) > 2:  # two of them can agree by accident
+            error = max(abs(row[-1] - row[-2]), abs(row[-1] - rows[-2][-1]), abs(row[-1] - rows[-3][-1]))
             best, least = (row[-1], error) if error < least else (best, least)
-            if error > 10 * least or error <= 8 * np.finfo(float).eps * (abs(above) + abs(below)) / h:
+            if error <= 8 * np.finfo(float).eps * (abs(above) + abs(below)) / h:
                 break
-        last = row
     return best
+
+
+def distributed_terms(expression: cp.Expression, coefficient: float = 1.0) -> list[Term]:
+    """The terms of which an expression is the sum, products and sums of entries multiplied out.
+
+    >>> x, y = cp.Variable(2, name="x"), cp.Variable(2, name="y")
+    >>> [(t.coefficient, text(t.expression)) for t in distributed_terms(x @ (y - 3 * x - 2))]
+    [(1.0, 'x @ y'), (-3.0, 'x @ x'), (-2.0, 'sum(x)')]
+    """
+    found = []
+    for term in additive_terms(expression, coefficient):
+        e = term.expression
+        if not isinstance(e, MulExpression | multiply | Sum) or e.is_constant():
+            found.append(_normalised(term))
+            continue
+        for parts in product(*(distributed_terms(part) for part in e.args)):
+            factors = [part.expression for part in parts if not (isinstance(e, multiply) and is_one(part.expression))]
+            joined = e.copy([part.expression for part in parts]) if len(factors) == len(parts) else factors[0]
+            found.append(Term(term.coefficient * prod(part.coefficient for part in parts), joined))
+    return found
+
+
+def _normalised(term: Term) -> Term:
+    """A constant with equal entries as a multiple of ones."""
+    value = np.asarray(term.expression.value) if term.expression.is_constant() else np.zeros(0)
+    if value.size == 0 or not value.flat[0] or np.any(value != value.flat[0]):
+        return term
+    return Term(term.coefficient * float(value.flat[0]), cp.Constant(np.ones(value.shape)))
 
 
 @contextmanager

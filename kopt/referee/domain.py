@@ -87,7 +87,8 @@ def repaired_multipliers(trial: Trial) -> Iterator[Finding]:
     touching = [c for c in trial.true_conditions if c.role is Role.STATIONARITY and c.rows[:, columns].any()]
     composed = [c.after(trial.map.matrix, trial.map.offset) for c in touching]
     failing = left_over(lines(composed, trial.unit), lines(claimed.conditions, trial.unit))
-    if all(_worst(trial.claimed_region, line) is None for line in failing):
+    region = Region([], trial.unit) if trial.is_empty else trial.claimed_region
+    if all(_worst(region, line) is None for line in failing):
         return
     R = np.vstack([c.rows[:, columns] for c in touching])
     residual = AffineMap(np.vstack([c.rows for c in composed]), np.concatenate([c.offset for c in composed]))
@@ -115,7 +116,8 @@ def _wrong_multiplier(trial: Trial, name: str, before: AffineMap) -> Finding:
     was, needed = before(z)[place], trial.map(z)[place]
     k = int(np.argmax(np.abs(was - needed)))
     factor = parallel(
-        np.append(trial.map.matrix[place], trial.map.offset[place]), np.append(before.matrix[place], before.offset[place])
+        np.append(trial.map.matrix[place], trial.map.offset[place]),
+        np.append(before.matrix[place], before.offset[place]),
     )
     row = {n: trial.map.matrix[place][k][columns] for n, columns in _columns(trial).items()}
     text = trial.words.affine(row, float(trial.map.offset[place][k]))
@@ -149,7 +151,7 @@ def _columns(trial: Trial) -> dict[str, slice]:
 
 
 def missing(trial: Trial) -> Iterator[Finding]:
-    """Points that the claimed dual allows although the Lagrangian is unbounded below, or a multiplier leaves its cone."""
+    """Points that the claimed dual allows, where the Lagrangian is unbounded or a multiplier leaves its cone."""
     claimed_lines = lines(trial.claimed.conditions, trial.unit)
     demanded_lines = lines(trial.demanded, trial.unit)
     reported: set[tuple[str, Role]] = set()
@@ -261,6 +263,8 @@ def superfluous(trial: Trial) -> Iterator[Finding]:
                 yield _superfluous(trial, line, z, true.value, lifted.demanded_lines())
                 break
     yield from _superfluous_curved(trial, lifted, reported)
+    if trial.is_empty and not reported:
+        yield from _empty(trial, lifted)
 
 
 def _superfluous(trial: Trial, line: Line, z: np.ndarray, true: float, demanded: list[Line]) -> Finding:
@@ -288,6 +292,16 @@ def _superfluous(trial: Trial, line: Line, z: np.ndarray, true: float, demanded:
     if twin is None:
         return base
     return _wrong_bound(base, twin, line, _demand(trial, twin), reason)
+
+
+def _empty(trial: Trial, lifted: Lifted) -> Iterator[Finding]:
+    """No point satisfies all claimed constraints, although the dual's own set is not empty."""
+    for z, m in lifted.random_points():
+        true = trial.lagrangian.minimise(m)
+        if np.isfinite(true.value):
+            labels = ", ".join(trial.claimed.labels)
+            yield _superfluous(trial, _no_line(labels, trial), z, true.value, [])
+            return
 
 
 def _superfluous_curved(trial: Trial, lifted: Lifted, reported: set[str]) -> Iterator[Finding]:
@@ -358,9 +372,7 @@ class Lifted:
 
     def _involves(self, line: Line) -> bool:
         original = next(
-            c
-            for c in self.trial.true_conditions
-            if c.about == line.condition.about and c.role is line.condition.role
+            c for c in self.trial.true_conditions if c.about == line.condition.about and c.role is line.condition.role
         )
         return bool(original.rows[:, self.columns].any())
 

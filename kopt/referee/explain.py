@@ -37,7 +37,7 @@ def explain(comparisons: Sequence[Comparison], settings: Sequence[dict[str, floa
         fitting = list(_all_terms(comparisons)) or [_nothing(comparisons)]
         chosen = fitting
     else:
-        chosen = [min(fitting, key=lambda e: e.cost + (0 if is_simple(factor_text(e.factors, settings)) else 10))]
+        chosen = [min(fitting, key=lambda e: e.cost + _doubt(e, settings))]
     findings = []
     for explanation in chosen:
         for i, comparison in enumerate(comparisons):
@@ -59,6 +59,11 @@ def explain(comparisons: Sequence[Comparison], settings: Sequence[dict[str, floa
     return findings
 
 
+def _doubt(explanation: Explanation, settings: Sequence[dict[str, float]]) -> float:
+    """A factor that is no simple expression of the parameters is less likely to be the right one."""
+    return 0.0 if not explanation.factors or is_simple(factor_text(explanation.factors, settings)) else 10.0
+
+
 def _difference(comparison: Comparison) -> np.ndarray:
     return (comparison.true - comparison.claimed)[comparison.telling]
 
@@ -75,9 +80,7 @@ def _scalar_fit(comparison: Comparison, values: np.ndarray, difference: np.ndarr
     return c if np.max(np.abs(difference - c * values) / size) <= FITS else None
 
 
-def _fit_all(
-    comparisons: Sequence[Comparison], fit: Callable[[Comparison], float | None]
-) -> list[float] | None:
+def _fit_all(comparisons: Sequence[Comparison], fit: Callable[[Comparison], float | None]) -> list[float] | None:
     found = []
     for comparison in comparisons:
         factor = fit(comparison)
@@ -91,6 +94,7 @@ def _one_term(comparisons: Sequence[Comparison]) -> Iterator[Explanation]:
     """One term of the claimed objective needs another factor."""
     first = comparisons[0].trial
     for k, term in enumerate(first.claimed.terms):
+
         def fit(comparison: Comparison, k: int = k) -> float | None:
             return _scalar_fit(comparison, comparison.terms[:, k], _difference(comparison))
 
@@ -146,6 +150,7 @@ def _library(comparisons: Sequence[Comparison]) -> Iterator[Explanation]:
         if any(text not in each for each in libraries):
             continue
         for k in (None, *range(len(first.claimed.terms))):
+
             def fit(comparison: Comparison, text: str = text, k: int | None = k) -> float | None:
                 values = libraries[[c is comparison for c in comparisons].index(True)][text]
                 difference = _difference(comparison)

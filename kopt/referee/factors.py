@@ -23,7 +23,9 @@ def factor_text(values: Sequence[float], settings: Sequence[Mapping[str, float]]
     """
     numbers = np.asarray(values, dtype=float)
     fitting = [
-        (cost, text) for cost, text, guess in _guesses(settings) if np.all(np.abs(guess - numbers) <= AGREES * np.abs(numbers))
+        (cost, text)
+        for cost, text, guess in _guesses(settings)
+        if np.all(np.abs(guess - numbers) <= AGREES * np.abs(numbers))
     ]
     return min(fitting)[1] if fitting else f"{numbers[0]:.6g}"
 
@@ -35,7 +37,7 @@ def is_simple(text: str) -> bool:
 
 def simple_factors(setting: Mapping[str, float]) -> list[tuple[str, Mapping[str, float]]]:
     """Factors worth trying: small numbers and powers of one parameter, each with the exponents that define it."""
-    found = [(_text(number, {}), {"": float(number)}) for number in NUMBERS[1:5]]
+    found: list[tuple[str, Mapping[str, float]]] = [(_text(number, {}), {"": float(number)}) for number in NUMBERS[1:5]]
     for name in setting:
         for number, exponent in product(NUMBERS[:3], (1.0, -1.0)):
             found.append((_text(number, {name: exponent}), {"": float(number), name: exponent}))

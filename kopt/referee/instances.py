@@ -7,13 +7,13 @@ every other instance has costs per point. The first instances are the smallest, 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from kopt.errors import InputError
-from kopt.formulation import Formulation
+from kopt.formulation import Formulation, primal_of
 from kopt.kernels import Gaussian, Linear, Polynomial
 from kopt.sample import Sample
 from kopt.task import Task
@@ -78,22 +78,19 @@ def _defined(
         if len(found) == (CHOICE if i % 2 else 1) or not found[0].parameters:
             break
     if found:
-        return min(found, key=_extreme(found[0], rng))
+        return min(found, key=_smallness if i % 4 == 1 else _largeness)
     if sample is not None and not isinstance(formulation, type):
         formulation.check(sample)
         return Instance(formulation, sample)
     return None
 
 
-def _extreme(first: Instance, rng: np.random.Generator) -> Callable[[Instance], float]:
-    """An order of instances by their parameters, small ones three times out of four."""
-    signs = {name: rng.choice([1.0, 1.0, 1.0, -1.0]) for name in first.parameters}
+def _smallness(instance: Instance) -> float:
+    return sum(value for value in instance.parameters.values() if isinstance(value, float))
 
-    def order(instance: Instance) -> float:
-        values = {name: value for name, value in instance.parameters.items() if isinstance(value, float)}
-        return sum(signs[name] * value for name, value in values.items())
 
-    return order
+def _largeness(instance: Instance) -> float:
+    return -_smallness(instance)
 
 
 def random_sample(formulation: Formulation, i: int, rng: np.random.Generator) -> Sample:
@@ -147,5 +144,5 @@ def drawn_parameters(formulation: Formulation | type[Formulation], rng: np.rando
 def uses_costs(formulation: Formulation, sample: Sample) -> bool:
     """Whether the primal asks for the costs per point."""
     view = ProductView(sample)
-    formulation.primal(view)
+    primal_of(formulation, view)
     return view.uses_costs

@@ -9,7 +9,7 @@ L(x, m) = objective(x) + sum over constraints of <m, residual(x)> falls apart in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +17,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from kopt.formulation import Formulation
+from kopt.formulation import Formulation, primal_of
 from kopt.gradients import gradients_of
 from kopt.program import Program
 from kopt.referee.features import FeatureSpace, NeedsCoordinates
@@ -121,7 +121,8 @@ class Lagrangian:
                 change = term.coefficient * _repeated(self._at(term.expression, j)[1], size) - jacobian
                 if place is None:
                     self._hessian[j] += change[:, 0]
-                for i in range(size if place is not None else 0):
+                    continue
+                for i in range(size):
                     square = self._hessians.setdefault(place.start + i, np.zeros_like(self._hessian))
                     square[j] += change[:, i]
 
@@ -235,10 +236,10 @@ def lagrangian_of(formulation: Formulation, sample: Sample) -> Lagrangian:
     """The Lagrangian of a formulation, in coordinates of feature space only where nothing else does."""
     view = ProductView(sample)
     try:
-        return Lagrangian(formulation.primal(view), view)
+        return Lagrangian(primal_of(formulation, view), view)
     except NeedsCoordinates:
         coordinates = ExplicitView(sample)
-        return Lagrangian(formulation.primal(coordinates), coordinates)
+        return Lagrangian(primal_of(formulation, coordinates), coordinates)
 
 
 def _stacked(variables: list[cp.Variable]) -> dict[int, slice]:
@@ -266,8 +267,3 @@ def _general_variables(components: list[tuple[slice | None, cp.Expression]]) -> 
         if tied <= general:
             return general
         general |= tied
-
-
-def by_name(m: np.ndarray, slices: Mapping[str, slice]) -> dict[str, np.ndarray]:
-    """The multipliers of each constraint."""
-    return {name: m[place] for name, place in slices.items()}

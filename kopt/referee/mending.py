@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
-from math import prod
 
 import cvxpy as cp
 import numpy as np
-from cvxpy.atoms.affine.binary_operators import MulExpression, multiply
-from cvxpy.atoms.affine.sum import Sum
 
-from kopt.referee.derivation import TOLERANCE, value_of
-from kopt.referee.notation import factor, number, text
+from kopt.referee.derivation import distributed_terms, value_of
+from kopt.referee.notation import AGREES, factor, number, text
 from kopt.referee.terms import Term, additive_terms
+
+# Two sums are the same if they differ by this little, relative to their absolute terms: only rounding is in the way,
+# and a term that is wrong may be small beside the others.
+SAME = 1e-12
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,11 @@ class Table:
         """What the claimed sum lacks, at each point."""
         return np.asarray(np.sum(self.true_values, axis=0) - np.sum(self.claimed_values, axis=0))
 
+    @property
+    def discrepancy(self) -> float:
+        """The largest difference, relative to the absolute terms."""
+        return float(np.max(np.abs(self.difference) / self.scale))
+
     def remedy(self) -> str | None:
         """The smallest change that makes the claimed sum equal to the true one, as an instruction."""
         for hypothesis in (self._one_factor, self._one_missing, self._factors, self._factors_and_missing):
@@ -81,7 +86,7 @@ class Table:
         fits = []
         for term, values in zip(self.claimed, self.claimed_values, strict=True):
             ratios = 1 + self.difference / np.where(values == 0, np.nan, values)
-            name = factor(np.where(np.abs(ratios) <= TOLERANCE, 0.0, ratios), self.scalars, self.numbers)
+            name = factor(np.where(np.abs(ratios) <= AGREES, 0.0, ratios), self.scalars, self.numbers)
             fits += [_rescale(term, name)] if name else []
         return ", or ".join(fits)
 
@@ -111,45 +116,13 @@ class Table:
         if np.any(sizes == 0) or np.linalg.matrix_rank(matrix / sizes[:, None]) < len(matrix):
             return ""
         change = np.linalg.lstsq(matrix.T, self.difference / self.scale, rcond=None)[0]
-        if np.max(np.abs(change @ matrix - self.difference / self.scale)) > TOLERANCE:
+        if np.max(np.abs(change @ matrix - self.difference / self.scale)) > SAME:
             return ""
         count = len(self.claimed)
-        wrong = [(t, c) for t, c in zip(self.claimed, change[:count], strict=True) if abs(c) > TOLERANCE**0.5]
+        wrong = [(t, c) for t, c in zip(self.claimed, change[:count], strict=True) if abs(c) > AGREES]
         orders = [_rescale(t, number(1 + c, self.numbers)) for t, c in wrong]
         orders += [_add(t, number(c, self.numbers)) for t, c in zip(added, change[count:], strict=True)]
         return ", and ".join(orders)
-
-
-def distributed_terms(expression: cp.Expression, coefficient: float = 1.0) -> list[Term]:
-    """The terms of which an expression is the sum, products and sums of entries multiplied out.
-
-    >>> x, y = cp.Variable(2, name="x"), cp.Variable(2, name="y")
-    >>> [(t.coefficient, text(t.expression)) for t in distributed_terms(x @ (y - 3 * x - 2))]
-    [(1.0, 'x @ y'), (-3.0, 'x @ x'), (-2.0, 'sum(x)')]
-    """
-    found = []
-    for term in additive_terms(expression, coefficient):
-        e = term.expression
-        if not isinstance(e, MulExpression | multiply | Sum) or e.is_constant():
-            found.append(_normalised(term))
-            continue
-        for parts in product(*(distributed_terms(part) for part in e.args)):
-            factors = [part.expression for part in parts if not (isinstance(e, multiply) and _is_one(part.expression))]
-            joined = e.copy([part.expression for part in parts]) if len(factors) == len(parts) else factors[0]
-            found.append(Term(term.coefficient * prod(part.coefficient for part in parts), joined))
-    return found
-
-
-def _normalised(term: Term) -> Term:
-    """A constant with equal entries as a multiple of ones."""
-    value = np.asarray(term.expression.value) if term.expression.is_constant() else np.zeros(0)
-    if value.size == 0 or not value.flat[0] or np.any(value != value.flat[0]):
-        return term
-    return Term(term.coefficient * float(value.flat[0]), cp.Constant(np.ones(value.shape)))
-
-
-def _is_one(expression: cp.Expression) -> bool:
-    return bool(expression.is_constant() and np.all(np.asarray(expression.value) == 1))
 
 
 def constants(expressions: Sequence[cp.Expression]) -> tuple[float, ...]:

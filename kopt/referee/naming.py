@@ -29,7 +29,9 @@ def misnamed_constraints(trial: Trial) -> Iterator[Finding]:
 
 
 def _same(line: Line, other: Line) -> bool:
-    return line.equality == other.equality and not line.constant and line.follows_from(other) and other.follows_from(line)
+    return (
+        line.equality == other.equality and not line.constant and line.follows_from(other) and other.follows_from(line)
+    )
 
 
 def _variables(trial: Trial, line: Line) -> list[str]:

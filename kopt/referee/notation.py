@@ -15,6 +15,7 @@ from cvxpy.atoms.affine.promote import Promote
 from cvxpy.atoms.affine.sum import Sum
 from cvxpy.atoms.affine.unary_operators import NegExpression
 from cvxpy.atoms.elementwise.power import Power
+from cvxpy.atoms.pnorm import Pnorm
 from cvxpy.atoms.quad_over_lin import quad_over_lin
 from cvxpy.constraints.constraint import Constraint
 from cvxpy.constraints.nonpos import Inequality
@@ -60,18 +61,22 @@ def _written(expression: cp.Expression) -> str:
         case multiply():
             return " * ".join(map(_factor, args))
         case MulExpression():
-            sums = [other for one, other in (args, args[::-1]) if one.ndim == other.ndim == 1 and _is_ones(one)]
+            sums = [other for one, other in (args, args[::-1]) if one.ndim == other.ndim == 1 and is_one(one)]
             return f"sum({_written(sums[0])})" if sums else " @ ".join(_factor(arg, matrix=True) for arg in args)
         case DivExpression():
             return f"{_factor(args[0])} / {_factor(args[1], matrix=True)}"
         case Sum():
             return f"sum({_written(args[0])})"
-        case quad_over_lin() if _is_ones(args[1]):
+        case quad_over_lin() if is_one(args[1]):
             return f"sum_squares({_written(args[0])})"
         case Power():
             return f"{_factor(args[0], matrix=True)}^{float(expression.p.value):g}"
+        case Pnorm() if expression.p == 2:
+            return f"norm({_written(args[0])})"
         case cp.Constant() if expression.size == 1:
             return re.sub(r"(?<=\d)\.0$", "", expression.name())
+    if args and not expression.get_data():
+        return f"{type(expression).__name__}({', '.join(map(_written, args))})"
     return re.sub(r"(?<!\w)\[[-+.,e\d\s\[\]]*\]", "[..]", expression.name())
 
 
@@ -82,7 +87,8 @@ def _factor(expression: cp.Expression, matrix: bool = False) -> str:
     return f"({_written(inner)})" if isinstance(inner, loose) else _written(inner)
 
 
-def _is_ones(expression: cp.Expression) -> bool:
+def is_one(expression: cp.Expression) -> bool:
+    """Whether an expression is the constant 1 in every entry."""
     return bool(expression.is_constant() and np.all(np.asarray(expression.value) == 1))
 
 

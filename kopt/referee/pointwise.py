@@ -57,7 +57,9 @@ class Comparison:
     def discrepancy(self) -> np.ndarray:
         """|claimed - true| relative to the terms; inf where the Lagrangian is unbounded, 0 where nothing is known."""
         result = np.zeros(len(self.points))
-        result[self.known] = np.abs(self.claimed - self.true)[self.known] / np.maximum(self.size[self.known], self._floor)
+        result[self.known] = np.abs(self.claimed - self.true)[self.known] / np.maximum(
+            self.size[self.known], self._floor
+        )
         result[self.true == -np.inf] = np.inf
         return result
 

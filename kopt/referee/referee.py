@@ -16,7 +16,7 @@ from kopt.referee.domain import missing, repaired_multipliers, superfluous
 from kopt.referee.explain import explain
 from kopt.referee.factors import factor_text
 from kopt.referee.finding import Finding, Sentences
-from kopt.referee.instances import Instance, random_instances
+from kopt.referee.instances import random_instances
 from kopt.referee.naming import exchanged, misnamed_constraints
 from kopt.referee.optimum import Optimum, lost, multipliers_agree, solve_both, wrong_recovery
 from kopt.referee.pointwise import Comparison, compare
@@ -56,9 +56,11 @@ def referee(
     >>> import cvxpy as cp, kopt
     >>> x, a = cp.Variable(name="x"), cp.Variable(name="a")
     >>> primal = kopt.Program(cp.Minimize(cp.square(x)), {"a": x >= 3})
-    >>> referee(primal=primal, dual=kopt.Program(cp.Maximize(3 * a - cp.square(a) / 4), domain=[a >= 0])).judgement.name
+    >>> dual = kopt.Program(cp.Maximize(3 * a - cp.square(a) / 4), domain=[a >= 0])
+    >>> referee(primal=primal, dual=dual).judgement.name
     'EXACT'
-    >>> print(referee(primal=primal, dual=kopt.Program(cp.Maximize(3 * a - cp.square(a)), domain=[a >= 0])).faults[0].fix)
+    >>> verdict = referee(primal=primal, dual=kopt.Program(cp.Maximize(3 * a - cp.square(a)), domain=[a >= 0]))
+    >>> print(verdict.faults[0].fix)
     Multiply -a^2 by 1/4.
     """
     start = time.perf_counter()
@@ -66,7 +68,7 @@ def referee(
         formulation, sample, instances = _inline(primal, dual, sample), sample or _NOTHING, 1
     cls = _checked(formulation, instances)
     found = list(random_instances(formulation, instances, seed, sample))
-    evidence = _evidence([Trial(_with_dual(each), np.random.default_rng([seed, i])) for i, each in enumerate(found)])
+    evidence = _evidence([Trial(each, np.random.default_rng([seed, i])) for i, each in enumerate(found)])
     judgement, factor = _judged(evidence)
     comparisons = evidence.comparisons
     return Verdict(
@@ -113,15 +115,6 @@ def _checked(formulation: Formulation | type[Formulation], instances: int) -> ty
     if instances < 1:
         raise InputError(f"The number of instances is {instances}.", "Try at least one.")
     return cls
-
-
-def _with_dual(instance: Instance) -> Instance:
-    from kopt.views import ProductView
-
-    if instance.formulation.dual(ProductView(instance.sample)) is None:
-        name = type(instance.formulation).__name__
-        raise InputError(f"{name} declares no dual.", "Define `def dual(self, s)`: there is nothing to judge yet.")
-    return instance
 
 
 @dataclass
@@ -237,7 +230,9 @@ def _note_unsolved(evidence: _Evidence) -> None:
             evidence.findings.append(_without_optimum(evidence.trials[0], status, kind))
         elif count:
             evidence.notes.append(f"The primal is {status} on {count} of {len(statuses)} instances: no optimum there.")
-    unsolved = [o for o in evidence.optima if not o.compared and not o.primal.proved and o.primal.status != "not convex"]
+    unsolved = [
+        o for o in evidence.optima if not o.compared and not o.primal.proved and o.primal.status != "not convex"
+    ]
     if unsolved:
         evidence.notes.append(
             f"On {len(unsolved)} of {len(statuses)} instances a solver did not converge: no evidence from the optimum."
@@ -255,6 +250,8 @@ def _without_optimum(trial: Trial, status: str, kind: Kind) -> Finding:
     return Finding(kind, "primal", trial, say, blocks=False)
 
 
+# Faults that no scaling of the dual explains.
+BESIDE_THE_DUAL = (Kind.WRONG_RECOVERY, Kind.WRONG_NAMED_MULTIPLIER)
 RESTRICTING = (Kind.SUPERFLUOUS_CONSTRAINT, Kind.WRONG_BOUND)
 
 
@@ -262,7 +259,8 @@ def _judged(evidence: _Evidence) -> tuple[Judgement, str | None]:
     known = sum(int(np.sum(c.known | (c.true == -np.inf))) for c in evidence.comparisons)
     unknown = sum(c.undecided for c in evidence.comparisons)
     if evidence.blocking:
-        factor = scaling(evidence.trials, evidence.settings)
+        about_dual = all(finding.kind not in BESIDE_THE_DUAL for finding in evidence.findings if finding.blocks)
+        factor = scaling(evidence.trials, evidence.settings) if about_dual else None
         return (Judgement.WRONG, None) if factor is None else (Judgement.SCALED, factor)
     if unknown > known or not (known or evidence.findings):
         evidence.notes.append(f"At {unknown} of {unknown + known} points no solver could minimise the Lagrangian.")

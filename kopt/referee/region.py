@@ -47,7 +47,9 @@ class Region:
         width = len(self.unit)
         rows = np.vstack([np.zeros((0, width)), *(c.rows * self.unit for c in self.conditions)])
         offset = np.concatenate([np.zeros(0), *(c.offset for c in self.conditions)])
-        equal = np.concatenate([np.zeros(0, dtype=bool), *(np.full(len(c.offset), c.equality) for c in self.conditions)])
+        equal = np.concatenate(
+            [np.zeros(0, dtype=bool), *(np.full(len(c.offset), c.equality) for c in self.conditions)]
+        )
         scale = np.max(np.abs(rows), axis=1, initial=0.0)
         scale = np.where(scale > 0, scale, np.maximum(np.abs(offset), 1.0))
         return rows / scale[:, None], offset / scale, equal

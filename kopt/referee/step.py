@@ -13,7 +13,7 @@ from cvxpy.constraints.constraint import Constraint
 from kopt.errors import DeclarationError, InputError
 from kopt.referee.allowed import stacked
 from kopt.referee.derivation import TOLERANCE, Derivation, restored, value_of
-from kopt.referee.mending import Table, constants
+from kopt.referee.mending import SAME, Table, constants
 from kopt.referee.notation import affine, factor, shown, text
 from kopt.show import html
 from kopt.show.text import Branch, tree
@@ -141,7 +141,7 @@ def _lines(d: Derivation, slopes: bool) -> Iterator[Line]:
     yield from (_slope_line(d, v) for v in d.bound if slopes)
     if d.conditions:
         holding = [v for (v, _), line in zip(d.claims, claims, strict=True) if line.holds]
-        yield from _condition_lines(d, [*d.bound, *(v for v in holding if _needs_conditions(d, v))])
+        yield from _condition_lines(d, holding)
     if d.gives is not None:
         yield from map(_unsolved_line, d.curved)
         yield _gives_line(d, d.gives, [line for line in claims if not line.holds])
@@ -258,7 +258,7 @@ def _slope_line(d: Derivation, variable: cp.Variable) -> Line:
 def _slope(d: Derivation, variable: cp.Variable, entry: int) -> str:
     """One entry of a slope as a function of the multipliers, or as a number where it is not affine in them."""
     d.draw()
-    row = d.row([variable], np.eye(variable.size)[entry])
+    row = d.row([variable], np.eye(variable.size)[entry]) / d.units()
     offsets = []
     for _ in range(2):
         d.draw()
@@ -271,19 +271,14 @@ def _slope(d: Derivation, variable: cp.Variable, entry: int) -> str:
     return affine({v.name(): part.reshape(v.shape, order="F") for v, part in parts}, offsets[0])
 
 
-def _needs_conditions(d: Derivation, variable: cp.Variable) -> bool:
-    d.draw()
-    d.wander()
-    return not d.slope_ratio(variable) <= TOLERANCE
-
-
-def _condition_lines(d: Derivation, demanding: Sequence[cp.Variable]) -> Iterator[Line]:
-    """A condition is demanded if it holds wherever the slopes vanish."""
+def _condition_lines(d: Derivation, holding: Sequence[cp.Variable]) -> Iterator[Line]:
+    """A condition is demanded if it holds wherever the slopes vanish, and claims hold that need conditions."""
+    demanding = d.bound
+    worst = _violations(d, demanding)
+    if max(worst) > TOLERANCE:
+        demanding = [*d.bound, *(v for v in holding if _needs_conditions(d, v))]
+        worst = _violations(d, demanding)
     names = " and ".join(v.name() for v in demanding)
-    d.draw()
-    d.wander()
-    settled = not demanding or d.settle(demanding)
-    worst = [d.residual_ratio(residual) if settled else np.inf for _, residual in d.conditions]
     for (condition, _), ratio in zip(d.conditions, worst, strict=True):
         said = f"{text(condition)} is demanded"
         if ratio <= TOLERANCE:
@@ -299,6 +294,20 @@ def _condition_lines(d: Derivation, demanding: Sequence[cp.Variable]) -> Iterato
         else:
             why = f"At {d.point()} L is stationary in {names}, and the condition does not hold."
             yield Line(said, False, "It is not demanded by any variable.", why, _LEAVE_OUT, float(ratio))
+
+
+def _violations(d: Derivation, demanding: Sequence[cp.Variable]) -> list[float]:
+    """How far each condition is from holding at a point where L is stationary in some variables."""
+    d.draw()
+    d.wander()
+    settled = not demanding or d.settle(demanding)
+    return [d.residual_ratio(residual) if settled else np.inf for _, residual in d.conditions]
+
+
+def _needs_conditions(d: Derivation, variable: cp.Variable) -> bool:
+    d.draw()
+    d.wander()
+    return not d.slope_ratio(variable) <= TOLERANCE
 
 
 def _unsolved_line(variable: cp.Variable) -> Line:
@@ -324,9 +333,8 @@ def _gives_line(d: Derivation, gives: cp.Expression, failed: Sequence[Line]) -> 
 
     said = f"L = {text(gives)}" + (" after the substitution" if d.claims else "")
     table = Table.at(go, POINTS, gives, d.L, [v for v in d.rest if v.size == 1])
-    worst = float(np.max(np.abs(table.difference) / table.scale))
-    if worst <= TOLERANCE:
-        return Line(said, True, discrepancy=worst)
+    if table.discrepancy <= SAME:
+        return Line(said, True, discrepancy=table.discrepancy)
     if failed:
         why = (
             f"L was evaluated at the claimed points, although this fails: {'; '.join(line.claimed for line in failed)}."
@@ -336,7 +344,7 @@ def _gives_line(d: Derivation, gives: cp.Expression, failed: Sequence[Line]) -> 
         why = "L was evaluated at the claimed points." if d.claims else "L was evaluated as it stands."
         fix = table.remedy() or "Substitute again: neither factors on its terms nor one more term of L mend it."
     what = f"At {d.point()} L is {value_of(d.L):.6g}, and the claimed expression is {value_of(gives):.6g}."
-    return Line(said, False, what, why, fix, worst)
+    return Line(said, False, what, why, fix, table.discrepancy)
 
 
 def _mark(line: Line) -> str:

@@ -55,7 +55,12 @@ class Trial:
             straight = ~np.any(each.rows[:, bent] != 0, axis=1)
             if straight.any():
                 part = Condition(
-                    each.about, each.role, each.equality, each.rows[straight], each.offset[straight], each.size[straight]
+                    each.about,
+                    each.role,
+                    each.equality,
+                    each.rows[straight],
+                    each.offset[straight],
+                    each.size[straight],
                 )
                 conditions.append(part.after(self.map.matrix, self.map.offset))
         return conditions
@@ -94,6 +99,11 @@ class Trial:
     def claimed_region(self) -> Region:
         """The points that the claimed dual allows."""
         return Region(self.claimed.conditions, self.unit, self._curved(true=False))
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether the claimed dual allows no point at all."""
+        return self.claimed_region.nearest(np.zeros(self.claimed.width)) is None
 
     @cached_property
     def common_region(self) -> Region:
@@ -172,4 +182,5 @@ class Trial:
             point=self.claimed.by_name(z),
             claimed=claimed,
             true=true,
+            extremum="minimum" if self.claimed.sign > 0 else "maximum",
         )

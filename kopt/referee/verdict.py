@@ -56,7 +56,8 @@ class CounterExample:
     y, costs     as in the sample; None where they play no part
     point        the dual variables, by name
     claimed      what the declaration says at this point: a value, or nan where it forbids the point
-    true         what the Lagrangian says: its minimum, -inf where it has none
+    true         what the Lagrangian says: its minimum, -inf where it has none (the maximum where the primal maximises)
+    extremum     "minimum" or "maximum"
     """
 
     parameters: Mapping[str, Any]
@@ -66,6 +67,7 @@ class CounterExample:
     point: Mapping[str, np.ndarray]
     claimed: float
     true: float
+    extremum: str = "minimum"
 
 
 @dataclass(frozen=True)

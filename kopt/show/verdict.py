@@ -228,7 +228,9 @@ def _values(fault: Fault) -> Iterator[tuple[str, Cells]]:
     """What a person should find by hand."""
     if fault.example is None:
         return
-    labels = _COMPARED.get(fault.kind.value, ("claimed value", "minimum of the Lagrangian", "forbidden"))
+    labels = _COMPARED.get(
+        fault.kind.value, ("claimed value", f"{fault.example.extremum} of the Lagrangian", "forbidden")
+    )
     claimed, true = _told_apart(fault.example.claimed, fault.example.true)
     yield labels[0], [[labels[2] if np.isnan(fault.example.claimed) else claimed]]
     yield labels[1], [[true]]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kopt.errors import InputError, SolverError
+from kopt.errors import InputError, NoDual, SolverError
 from kopt.formulation import Formulation, Pair, check_arguments
 from kopt.locations import BriefTraceback
 from kopt.sample import Sample
@@ -77,7 +77,7 @@ def _tries(formulation: Formulation, sample: Sample, side: str | None, method: s
         raise InputError(f"The side is {side!r}.", 'Choose "primal" or "dual".')
     declared = Pair(formulation, ProductView(sample), ProductView(sample)).dual is not None
     if side == "dual" and not declared:
-        raise InputError(f"{type(formulation).__name__} declares no dual.", 'Choose side="primal", or declare it.')
+        raise NoDual(type(formulation).__name__, 'Choose side="primal", or declare it.')
     first = side or ("dual" if declared else "primal")
     yield from ((first, solver) for solver in candidates(formulation, sample, first, method))
     if side is None and method == "auto" and first == "dual":

@@ -119,6 +119,8 @@ def table(outcomes: Sequence[Outcome]) -> str:
     lines.append(row("total", counted))
     words = [o.judgement for o in counted if o.different]
     lines.append("judged " + ", ".join(f"{word} {words.count(word)}" for word in dict.fromkeys(words)))
+    named = [len(o.faults) for o in counted if o.different and o.refused]
+    lines.append(f"{sum(named) / max(1, len(named)):.2f} faults named per refused mutant")
     dual = [o for o in counted if o.different and o.kind not in BESIDE_THE_VALUE]
     once, always = sum(o.at_optimum or 0.0 for o in dual), sum(o.at_optimum == 1 for o in dual)
     lines.append(f"of {len(dual)} with a wrong objective or set, a check at the optimum lets {once:.1f} pass on one")
