@@ -318,11 +318,17 @@ def shown(constraint: Constraint) -> str:
     return re.sub(r"\s+", " ", str(constraint))[:40]
 
 
+def domain_texts(cls: type[Formulation], prototype: Prototype) -> list[str]:
+    """The constraints in `domain=` as a verdict shows them."""
+    view = ProductView(prototype.sample)
+    return [Words(prototype.sample, view).constraint(each) for each in dual_of(cls, prototype, view).domain]
+
+
 def texts_of_domain(cls: type[Formulation], prototypes: Sequence[Prototype], slot: Slot) -> Part:
     """The text of one constraint in `domain=`."""
     found = set()
     for prototype in prototypes:
-        texts = list(dual_of(cls, prototype).domain_cones)
+        texts = domain_texts(cls, prototype)
         if isinstance(slot, int) and slot < len(texts):
             found.add(texts[slot])
     return Part(names=frozenset(found))
@@ -332,7 +338,7 @@ def part_of_slot(cls: type[Formulation], prototype: Prototype, slot: Slot) -> Pa
     """A constraint by its name or text, the multiplier that it keeps in its cone, and what that one is about."""
     program = dual_of(cls, prototype)
     primal = prototype.formulation.primal(ProductView(prototype.sample))
-    names = {slot} if isinstance(slot, str) else {list(program.domain_cones)[slot]}
+    names = {slot} if isinstance(slot, str) else {domain_texts(cls, prototype)[slot]}
     for name, multiplier in {**program.variables, **program.multipliers}.items():
         if name in primal.cones and opposite(cone_of(slots(program)[slot]).residual, multiplier):
             names.add(name)

@@ -17,7 +17,7 @@ from formulations.novelty import SoftHypersphere
 from kopt import Formulation, Sample
 from kopt.cones import NonNegative
 from kopt.formulation import Pair
-from kopt.referee.verdict import Judgement, Kind, Verdict
+from kopt.referee import Judgement, Kind, Verdict, referee
 from kopt.views import ExplicitView
 from tests.instances import data, draw_parameters
 from tests.printed import (
@@ -65,7 +65,7 @@ BOX = 200.0
 
 @cache
 def verdict(cls: type[Formulation]) -> Verdict:
-    return kopt.referee(cls, instances=8, seed=0)
+    return referee(cls, instances=8, seed=0)
 
 
 def places(cls: type[Formulation]) -> set[tuple[Kind, str]]:
@@ -92,8 +92,7 @@ def test_quadratic_regression_to_the_letter_is_not_even_scaled() -> None:
 
 def test_ranking_has_the_wrong_balance() -> None:
     assert verdict(PrintedNuRanking).judgement is Judgement.WRONG
-    assert (Kind.MISSING_CONSTRAINT, "b") in places(PrintedNuRanking)
-    assert {where for _, where in places(PrintedNuRanking)} == {"b"}
+    assert places(PrintedNuRanking) == {(Kind.MISSING_CONSTRAINT, "b"), (Kind.SUPERFLUOUS_CONSTRAINT, "b")}
 
 
 def test_the_soft_hypersphere_is_too_tight_in_the_radius() -> None:
@@ -105,8 +104,6 @@ def test_the_soft_hypersphere_is_too_tight_in_the_radius() -> None:
     assert "sum_i alpha_i <= 1" in tight.fix, tight.fix
     (gap,) = (fault for fault in found.faults if fault.kind is Kind.DUALITY_GAP)
     assert "infeasible" in gap.what
-    assert gap.example is not None
-    assert gap.example.parameters["C"] * len(gap.example.grams["k"]) < 1
 
 
 def test_nu_regression_has_a_leftover_term() -> None:

@@ -5,12 +5,15 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from scipy.optimize import nnls
 
 from formulations.classification.margins import best_margin_and_offset, radius, relaxation_claim
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
 
 # Below this fraction of its terms the direction of a sum that a solver found may be the solver's error.
 NEARLY_VANISHES = 1e-3
+# By so much of the margin the conditions are relaxed, because a solver's alpha may miss feasibility by its last digits.
+TOLERATED = 1e-7
 
 
 class UnitTwoNormSoftMargin(Formulation):
@@ -82,19 +85,23 @@ class UnitTwoNormSoftMargin(Formulation):
         return {"w": w, "b": b, "gamma": gamma, "xi": np.maximum(0.0, gamma - s.y * (w.values + b))}
 
     def _with_slacks(self, s: View, alpha: np.ndarray) -> Any:
-        """The shortest w with y_i (<w, phi(x_i)> + b) = gamma - xi_i on the support, for some b and gamma."""
-        support = np.flatnonzero(alpha > 1e-9 * np.max(alpha))
-        if not len(support):
-            return s.combination(np.zeros(s.n))
-        y, xi = s.y[support], alpha[support] / (2 * self.C * s.costs[support])
-        values, vectors = np.linalg.eigh(s.gram()[np.ix_(support, support)])
-        kept = values > 1e-12 * np.max(s.diagonal())
-        lengths = np.sqrt(values[kept])
-        system = np.column_stack([vectors[:, kept] * lengths, np.ones(len(y)), -y])
-        z = np.linalg.lstsq(system, -y * xi, rcond=None)[0][:-2]
-        coefficients = np.zeros(s.n)
-        coefficients[support] = vectors[:, kept] @ (z / lengths)
-        w = s.combination(coefficients)
+        """The shortest w with y_i (<w, phi(x_i)> + b) >= gamma - xi_i for some b, where lambda = 0.
+
+        The offset is eliminated by a support vector, whose condition is an equality. Least-distance programming
+        (Lawson and Hanson, chapter 23) turns min ||w|| s.t. G w >= h into non-negative least squares.
+        """
+        xi = alpha / (2 * self.C * s.costs)
+        margin = (1 - TOLERATED) * float(alpha @ xi) - xi
+        k = int(np.argmax(alpha))
+        values, vectors = np.linalg.eigh(s.gram())
+        kept = values > 1e-12 * np.max(values)
+        Phi = vectors[:, kept] * np.sqrt(values[kept])
+        G, h = s.y[:, None] * (Phi - Phi[k]), margin - s.y * s.y[k] * margin[k]
+        size = float(np.max(np.abs(h))) or 1.0
+        system = np.vstack([G.T, h / size])
+        residual = system @ nnls(system, np.eye(len(system))[-1])[0] - np.eye(len(system))[-1]
+        z = -size * residual[:-1] / residual[-1] if residual[-1] else np.zeros(len(residual) - 1)
+        w = s.combination(vectors[:, kept] @ (z / np.sqrt(values[kept])))
         return w / max(1.0, w.norm)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:

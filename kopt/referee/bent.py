@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from kopt.cones import NonNegative
+from kopt.cones import Free, NonNegative
 from kopt.referee.finding import Finding, Sentences
 from kopt.referee.pointwise import Comparison
 from kopt.referee.trial import Trial
 from kopt.referee.verdict import Kind
 
+# A violation, relative to the multiplier, that no solver's point explains.
+OUTSIDE = 1e-6
 # A search is expensive: so many points of an instance.
 SEARCHED = 10
 DECADES = 4.0
@@ -22,29 +24,33 @@ GOLDEN = (np.sqrt(5) - 1) / 2
 CONSTANT = 1e-2
 
 
-def negative_multipliers(trial: Trial, points: Sequence[np.ndarray]) -> Iterator[Finding]:
-    """Eliminated multipliers that are negative at a point that the dual allows."""
-    for name in trial.claimed.bent:
-        if not isinstance(trial.lagrangian.cones[name], NonNegative):
+def outside_their_cone(trial: Trial, points: Sequence[np.ndarray]) -> Iterator[Finding]:
+    """Multipliers that leave their cone at a point that the dual allows, where no affine condition says so."""
+    for name, cone in trial.lagrangian.cones.items():
+        if isinstance(cone, Free) or (isinstance(cone, NonNegative) and name not in trial.claimed.bent):
             continue
-        place = trial.lagrangian.slices[name]
-        values = np.array([trial.multipliers(z)[place] for z in points])
-        if values.size and np.min(values) < -1e-9 * np.max(np.abs(values)):
-            worst = int(np.argmin(np.min(values, axis=1)))
-            yield _negative(trial, name, points[worst], float(np.min(values)))
+        place, shape = trial.lagrangian.slices[name], cone.residual.shape
+        values = [trial.multipliers(z)[place].reshape(shape, order="F") for z in points]
+        violations = [cone.multiplier_violation(value) for value in values]
+        size = max((float(np.max(np.abs(value), initial=0.0)) for value in values), default=0.0)
+        if violations and max(violations) > OUTSIDE * size:
+            worst = int(np.argmax(violations))
+            yield _outside(trial, name, points[worst], violations[worst])
 
 
-def _negative(trial: Trial, name: str, z: np.ndarray, value: float) -> Finding:
+def _outside(trial: Trial, name: str, z: np.ndarray, violation: float) -> Finding:
+    bent = name in trial.claimed.bent
+
     def say(_: str) -> Sentences:
         return (
-            f"The eliminated multiplier {name} is {value:.6g} at a point that the dual allows.",
-            f"{name} belongs to an inequality, so it must not be negative.",
-            f"Correct multipliers={{{name!r}: ...}}, or constrain the dual to {name} >= 0.",
+            f"The multiplier {name} leaves its cone by {violation:.6g} at a point that the dual allows.",
+            f"The constraint {name!r} is an inequality, so no bound follows from such a multiplier.",
+            f"Correct multipliers={{{name!r}: ...}}." if bent else f"Constrain the dual so that {name} is in its cone.",
         )
 
+    kind = Kind.WRONG_ELIMINATED_MULTIPLIER if bent else Kind.MISSING_BOUND
     claimed = trial.claimed.sign * float(np.sum(trial.claimed.values(z)))
-    true = -trial.claimed.sign * np.inf
-    return Finding(Kind.WRONG_ELIMINATED_MULTIPLIER, name, trial, say, None, z, claimed, true)
+    return Finding(kind, name, trial, say, None, z, claimed, -trial.claimed.sign * np.inf)
 
 
 def with_best_multipliers(comparison: Comparison) -> tuple[Comparison, list[Finding]]:

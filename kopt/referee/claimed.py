@@ -18,6 +18,7 @@ from kopt.program import Program
 from kopt.referee.conditions import Condition, Role, condition
 from kopt.referee.lagrangian import Lagrangian
 from kopt.referee.terms import additive_terms
+from kopt.referee.words import Words
 from kopt.sample import Sample
 from kopt.views import ExplicitView, ProductView, View
 
@@ -44,6 +45,7 @@ class Claimed:
     def __init__(self, formulation: Formulation, sample: Sample, lagrangian: Lagrangian) -> None:
         self.lagrangian = lagrangian
         self.view = ProductView(sample)
+        self.words = Words(sample, self.view)
         self.program = _declared(formulation, self.view)
         self.in_coordinates = _declared(formulation, ExplicitView(sample))
         self.variables = {n: v for n, v in self.program.variables.items() if v.id not in self.view.leaves}
@@ -71,8 +73,13 @@ class Claimed:
 
     @property
     def labels(self) -> list[str]:
-        """The names of the constraints, texts for those of the domain, as the product view shows them."""
-        return [*self.program.cones, *self.program.domain_cones]
+        """The names of the constraints; those of the domain go by their number, because their texts hold numbers."""
+        return [*self.program.cones, *(f"domain[{i}]" for i in range(len(self.program.domain)))]
+
+    def shown(self, label: str) -> str:
+        """A constraint by its name, or by its text where it has none."""
+        unnamed = dict(zip(self.labels[len(self.program.cones) :], self.program.domain, strict=True))
+        return self.words.constraint(unnamed[label]) if label in unnamed else label
 
     def _read_multipliers(self) -> None:
         L = self.lagrangian

@@ -15,10 +15,11 @@ from cvxpy.atoms.affine.sum import Sum
 from cvxpy.constraints.constraint import Constraint
 from scipy.sparse.linalg import LinearOperator, lsqr
 
-from kopt.cones import Free, NonNegative, cone_of
-from kopt.errors import DeclarationError, InputError
+from kopt.cones import Free, NonNegative
+from kopt.errors import InputError
 from kopt.referee.allowed import HIGHEST, LOWEST, Allowed, distinct, stacked, unstack
-from kopt.referee.notation import is_one, shown, text
+from kopt.referee.notation import is_one, shown
+from kopt.referee.stated import affine_cone, check_leaves, check_primal, claim, in_order, occurring, scalar
 from kopt.referee.terms import Term, additive_terms
 
 # What counts as 0, relative to the absolute terms of a value, or to the size of a derivative nearby. Extrapolated
@@ -51,18 +52,18 @@ class Derivation:
         over: Sequence[cp.Variable] | None,
         seed: int,
     ) -> None:
-        self.L = _scalar("L", L)
-        self.gives = None if gives is None else _scalar("The expression in gives=", gives)
-        self.claims = _in_order([_claim(self.L, v, e) for v, e in stationarity.items()])
-        chosen = [_occurring(self.L, v, "over=[...]") for v in over or ()]
-        cones = [(c, _cone(c)) for c in conditions]
+        self.L = scalar("L", L)
+        self.gives = None if gives is None else scalar("The expression in gives=", gives)
+        self.claims = in_order([claim(self.L, v, e) for v, e in stationarity.items()])
+        chosen = [occurring(self.L, v, "over=[...]") for v in over or ()]
+        cones = [(c, affine_cone(c)) for c in conditions]
         self.conditions = [(c, cone.residual) for c, cone in cones if isinstance(cone, Free)]
         stated = [*(e for _, e in self.claims), *(cone.residual for _, cone in cones)]
         stated += [] if self.gives is None else [self.gives]
         self.variables = distinct(v for part in [self.L, *stated] for v in part.variables())
         claimed = {v.id for v, _ in self.claims}
-        _check_leaves([self.L, *stated])
-        _check_primal(cones, claimed, {v.id for v in chosen})
+        check_leaves([self.L, *stated])
+        check_primal(cones, claimed, {v.id for v in chosen})
         self._terms = [(t, {v.id for v in t.expression.variables()}) for t in distributed_terms(self.L)]
         self._rng = np.random.default_rng(seed)
         self._allowed = Allowed(
@@ -172,6 +173,14 @@ class Derivation:
     def absolute_terms(self) -> float:
         """The sum of the absolute terms of L."""
         return self._sum_of_terms(self.variables, absolute=True)
+
+    def largest_slope(self, variable: cp.Variable, points: int) -> tuple[float, np.ndarray]:
+        """The largest derivative in a variable at several random points: as a ratio, and the gradient there."""
+        found = []
+        for _ in range(points):
+            self.draw()
+            found.append((self.slope_ratio(variable), self.gradient(variable)))
+        return max(found, key=lambda pair: pair[0])
 
     def slope_ratio(self, variable: cp.Variable) -> float:
         """The largest derivative in a variable, relative to what it is when it or the multipliers are moved."""
@@ -357,108 +366,3 @@ def _quotient(part: float, whole: float) -> float:
 
 def _is_symmetric(variable: cp.Variable) -> bool:
     return any(variable.attributes[name] for name in ("symmetric", "PSD", "NSD"))
-
-
-def _scalar(name: str, expression: Any) -> cp.Expression:
-    if isinstance(expression, cp.Minimize | cp.Maximize):
-        raise DeclarationError(f"{name} is an objective.", "Give the expression in it: objective.expr.")
-    expression = _expression(name, expression)
-    if expression.size != 1:
-        raise InputError(f"{name} has shape {expression.shape}.", "Give a scalar: sum the entries with cp.sum.")
-    return expression
-
-
-def _expression(name: str, value: Any) -> cp.Expression:
-    if isinstance(value, cp.Expression):
-        return value
-    try:
-        return cp.Constant(np.asarray(value, dtype=float))
-    except (TypeError, ValueError):
-        raise DeclarationError(
-            f"{name} is of type {type(value).__name__}.", "Give a CVXPY expression or numbers."
-        ) from None
-
-
-def _occurring(L: cp.Expression, variable: Any, where: str) -> cp.Variable:
-    if not isinstance(variable, cp.Variable):
-        raise DeclarationError(
-            f"{where} names {variable!r:.60}, of type {type(variable).__name__}.", "Name the cp.Variable itself."
-        )
-    if variable.id not in {v.id for v in L.variables()}:
-        raise InputError(
-            f"{variable.name()} in {where} does not occur in L.",
-            "Use the very variable that L was built with; a new one of the same name is another variable.",
-        )
-    return variable
-
-
-def _claim(L: cp.Expression, key: Any, value: Any) -> tuple[cp.Variable, cp.Expression]:
-    variable = _occurring(L, key, "stationarity={...}")
-    claimed = _expression(f"The claim for {variable.name()}", value)
-    if claimed.shape != variable.shape:
-        raise InputError(
-            f"{variable.name()} has shape {variable.shape}, but the claim for it has shape {claimed.shape}.",
-            "Give both the same shape.",
-        )
-    if variable.id in {v.id for v in claimed.variables()}:
-        raise InputError(
-            f"The claim for {variable.name()} contains {variable.name()} itself.",
-            "Solve for it: a claim is an expression of the other variables.",
-        )
-    return variable, claimed
-
-
-def _in_order(claims: list[tuple[cp.Variable, cp.Expression]]) -> list[tuple[cp.Variable, cp.Expression]]:
-    """The claims, each after those that it uses."""
-    ordered: list[tuple[cp.Variable, cp.Expression]] = []
-    waiting = list(claims)
-    while waiting:
-        ids = {v.id for v, _ in waiting}
-        ready = [claim for claim in waiting if not ids & {v.id for v in claim[1].variables()}]
-        if not ready:
-            names = ", ".join(v.name() for v, _ in waiting)
-            raise InputError(
-                f"The claims for {names} use each other in a circle.", "Substitute until one is free of the others."
-            )
-        ordered += ready
-        done = {v.id for v, _ in ready}
-        waiting = [claim for claim in waiting if claim[0].id not in done]
-    return ordered
-
-
-def _cone(condition: Any) -> Free | NonNegative:
-    if not isinstance(condition, Constraint):
-        raise DeclarationError(
-            f"A condition is {condition!r:.60}, of type {type(condition).__name__}.",
-            "Compare CVXPY expressions: conditions=[y @ alpha == 0].",
-        )
-    cone = cone_of(condition)
-    if not isinstance(cone, Free | NonNegative) or not cone.residual.is_affine():
-        raise InputError(
-            f"The condition {text(condition)} is not an affine equality or inequality.",
-            "State it with ==, <= or >= between affine expressions, or substitute it: stationarity={...}.",
-        )
-    return cone
-
-
-def _check_primal(cones: Sequence[tuple[Constraint, Free | NonNegative]], claimed: set[int], over: set[int]) -> None:
-    for condition, cone in cones:
-        for variable in cone.residual.variables():
-            if variable.id in claimed or (variable.id in over and isinstance(cone, Free)):
-                raise InputError(
-                    f"The condition {text(condition)} contains {variable.name()}, over which L is minimised.",
-                    f"Conditions are about multipliers; write a claim stationarity={{{variable.name()}: ...}} instead.",
-                )
-
-
-def _check_leaves(parts: Sequence[cp.Expression]) -> None:
-    names: dict[str, cp.Variable] = {}
-    for variable in distinct(v for part in parts for v in part.variables()):
-        if names.setdefault(variable.name(), variable) is not variable:
-            raise DeclarationError(
-                f"Two different variables are both named {variable.name()!r}.",
-                "Build L and the claims with one and the same variable, or give each a name of its own.",
-            )
-    for parameter in (p for part in parts for p in part.parameters()):
-        if parameter.value is None:
-            raise InputError(f"The parameter {parameter.name()} has no value.", "Set its value first.")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
+import cvxpy as cp
 import numpy as np
 
 from kopt.referee.claimed import AffineMap
@@ -20,7 +22,7 @@ from kopt.referee.verdict import Kind
 
 # Offsets, in units of the set, and coefficients that agree to this are the same.
 SAME = 1e-9
-# How far from the claimed set, towards the most extreme point, a point is sought at which the Lagrangian is bounded.
+# How far beyond the claimed set, towards the most extreme point, one is sought at which the Lagrangian is bounded.
 FRACTIONS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.001)
 
 
@@ -195,7 +197,7 @@ def _missing(trial: Trial, line: Line, z: np.ndarray, claimed_lines: list[Line],
 
 def _wrong_bound(base: Finding, line: Line, twin: Line, needed: str, reason: str) -> Finding:
     """A claimed line with the coefficients of a demanded one, but another right-hand side or relation."""
-    where = twin.condition.about
+    where, shown = twin.condition.about, base.trial.claimed.shown(twin.condition.about)
     factor = parallel(line.row, twin.row)
     assert factor is not None
     same = abs(factor * twin.offset - line.offset) <= SAME * max(1.0, abs(line.offset))
@@ -205,9 +207,9 @@ def _wrong_bound(base: Finding, line: Line, twin: Line, needed: str, reason: str
     def say(times: str) -> Sentences:
         if same:
             is_, has_to_be = relation if twin.equality else relation[::-1]
-            what = f"The constraint {where!r} is {is_}, but has to be {has_to_be}."
+            what = f"The constraint {shown!r} is {is_}, but has to be {has_to_be}."
         else:
-            what = f"The right-hand side of the constraint {where!r} is wrong"
+            what = f"The right-hand side of the constraint {shown!r} is wrong"
             what += f": it has to be multiplied by {times}." if times else "."
         return what, reason, f"Write {needed}."
 
@@ -268,7 +270,7 @@ def superfluous(trial: Trial) -> Iterator[Finding]:
 
 
 def _superfluous(trial: Trial, line: Line, z: np.ndarray, true: float, demanded: list[Line]) -> Finding:
-    where = line.condition.about
+    where, shown = line.condition.about, trial.claimed.shown(line.condition.about)
     reason = (
         "At the point shown every multiplier has its sign and the Lagrangian is bounded below, "
         "so the point belongs to the dual's feasible set."
@@ -278,9 +280,9 @@ def _superfluous(trial: Trial, line: Line, z: np.ndarray, true: float, demanded:
         where,
         trial,
         lambda _: (
-            f"The constraint {where!r} forbids points that the dual allows.",
+            f"The constraint {shown!r} forbids points that the dual allows.",
             reason,
-            f"Leave {where!r} out, or say why it may be imposed.",
+            f"Leave {shown!r} out, or say why it may be imposed.",
         ),
         None,
         z,
@@ -329,6 +331,15 @@ def _no_line(label: str, trial: Trial) -> Line:
     return Line(nothing, 0, np.zeros(trial.claimed.width), 0.0)
 
 
+def _beyond(near: np.ndarray, far: np.ndarray, row: np.ndarray, offset: float) -> Iterator[np.ndarray]:
+    """Points from far to near, as far as row @ z + offset > 0."""
+    inside, outside = (float(row @ point[: len(row)]) + offset for point in (near, far))
+    crossing = -inside / (outside - inside) if inside < 0 < outside else 0.0
+    for fraction in FRACTIONS:
+        t = crossing + fraction * (1 - crossing)
+        yield t * far + (1 - t) * near
+
+
 class Lifted:
     """The true domain in z together with the eliminated multipliers, which are then free.
 
@@ -355,12 +366,12 @@ class Lifted:
         self.region = Region(conditions, np.concatenate([trial.unit, sizes]) if own else trial.unit, self._curved())
         self.own = own
 
-    def _curved(self) -> tuple[object, list[object]] | None:
-        trial = self.trial
-        curved = trial.curved_cones()
-        if curved is None or len(self.columns) == 0:
-            return curved
-        return None
+    def _curved(self) -> tuple[cp.Expression, list[Any]] | None:
+        z = self.trial.stacked
+        if len(self.columns):
+            z = cp.hstack([z, cp.Variable(len(self.columns))])
+        constraints = self.trial.cone_constraints(z, self.map)
+        return (z, constraints) if constraints or self.trial.symmetric else None
 
     def plain_lines(self) -> list[Line]:
         """The demanded lines that involve no eliminated multiplier, and the inequalities that do."""
@@ -385,9 +396,8 @@ class Lifted:
             far = self.region.furthest(direction)
             if far is None:
                 continue
-            near = self.region.nearest(np.zeros(len(self.region.unit))) if not self.trial.complete else far
-            for fraction in FRACTIONS if not self.trial.complete else (1.0,):
-                point = fraction * far + (1 - fraction) * (far if near is None else near)
+            near = None if self.trial.complete else self.region.nearest(np.zeros(len(self.region.unit)))
+            for point in [far] if near is None else _beyond(near, far, sign * line.row / unit, sign * line.offset):
                 if sign * float(line.row @ (point[:width] / unit) + line.offset) > FEASIBLE:
                     yield self._split(point)
 

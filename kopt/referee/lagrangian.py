@@ -73,9 +73,9 @@ class Lagrangian:
         self.width = int(ends[-1])
         vectors = view.vectors if isinstance(view, ProductView) else []
         leaves = {leaf.id for vector in vectors for leaf in vector.leaves}
-        general = _general_variables(self._components)
-        if general & leaves:
+        if leaves & _curved_variables(self._components):
             raise NeedsCoordinates("a vector enters through an expression that is not affine in its values and norms")
+        general = _general_variables(self._components)
         variables = list(primal.variables.values())
         self.smooth = {v.name(): v for v in variables if v.id not in leaves and v.id not in general}
         self._columns = _stacked([*self.smooth.values(), *(v for v in variables if v.id in leaves)])
@@ -252,15 +252,27 @@ def _repeated(array: np.ndarray, size: int) -> np.ndarray:
     return np.repeat(array, size, axis=-1) if array.shape[-1] == 1 and size > 1 else array
 
 
-def _general_variables(components: list[tuple[slice | None, cp.Expression]]) -> set[int]:
-    """The variables, by id, in terms that are neither affine nor quadratic, and those tied to them by a product."""
-    curved = [
+Components = list[tuple[slice | None, cp.Expression]]
+
+
+def _curved_terms(components: Components) -> list[tuple[bool, set[int]]]:
+    """For each term that is not affine, whether it is quadratic, and its variables by id."""
+    return [
         (term.expression.is_quadratic(), {v.id for v in term.expression.variables()})
         for _, component in components
         if not component.is_affine()
         for term in additive_terms(component)
         if not term.expression.is_affine()
     ]
+
+
+def _curved_variables(components: Components) -> set[int]:
+    return set().union(*(found for _, found in _curved_terms(components)))
+
+
+def _general_variables(components: Components) -> set[int]:
+    """The variables, by id, in terms that are neither affine nor quadratic, and those tied to them by a product."""
+    curved = _curved_terms(components)
     general: set[int] = set().union(*(found for quadratic, found in curved if not quadratic))
     while True:
         tied = set().union(*(found for _, found in curved if found & general))

@@ -14,6 +14,8 @@ CLOSED = 1e-9
 SOLVED = 1e-5
 # A point whose claimed terms are all this small beside the largest at other points is 0.
 NOTHING = 1e-12
+# Where a solver is involved, terms below this fraction of the typical ones count for so much.
+SMALL = 1e-1
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,7 @@ class Comparison:
     @property
     def tolerance(self) -> float:
         """What rounding, or a solver, excuses."""
-        exact = self.trial.lagrangian.remainder is None and self.trial.claimed_region.curved is None
-        return CLOSED if exact else SOLVED
+        return CLOSED if self._exact else SOLVED
 
     @cached_property
     def discrepancy(self) -> np.ndarray:
@@ -65,8 +66,15 @@ class Comparison:
 
     @property
     def _floor(self) -> float:
+        """What the terms count for at least: a solver's errors do not shrink with them."""
         known = self.size[self.known]
-        return NOTHING * float(np.max(known, initial=0.0)) or 1.0
+        if not len(known):
+            return 1.0
+        return (NOTHING * float(np.max(known)) if self._exact else SMALL * float(np.median(known))) or 1.0
+
+    @property
+    def _exact(self) -> bool:
+        return self.trial.lagrangian.remainder is None and self.trial.claimed_region.curved is None
 
     @property
     def undecided(self) -> int:

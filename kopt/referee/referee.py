@@ -11,7 +11,7 @@ import numpy as np
 from kopt.errors import InputError
 from kopt.formulation import Formulation
 from kopt.program import Program
-from kopt.referee.bent import negative_multipliers, with_best_multipliers
+from kopt.referee.bent import outside_their_cone, with_best_multipliers
 from kopt.referee.domain import missing, repaired_multipliers, superfluous
 from kopt.referee.explain import explain
 from kopt.referee.factors import factor_text
@@ -150,7 +150,7 @@ def _evidence(trials: Sequence[Trial]) -> _Evidence:
         region = trial.common_region if any(finding.blocks for finding in found) else trial.claimed_region
         points = trial.points(region)
         comparison = compare(trial, points)
-        found += [*negative_multipliers(trial, points), *_escaping(comparison, found)]
+        found += [*outside_their_cone(trial, points), *_escaping(comparison, found)]
         evidence.findings += found
         evidence.comparisons.append(comparison)
     evidence.findings += _objective_findings(evidence.comparisons)
@@ -186,7 +186,8 @@ def _objective_findings(comparisons: Sequence[Comparison]) -> list[Finding]:
         return []
     found = exchanged(differing)
     if found:
-        return found
+        explained = explain(differing, [_setting(c.trial) for c in differing])
+        return [*found, *(finding for finding in explained if finding.kind is Kind.WRONG_COEFFICIENT)]
     if differing[0].trial.claimed.bent:
         improved = [with_best_multipliers(comparison) for comparison in differing]
         found = [finding for _, findings in improved for finding in findings]
@@ -265,6 +266,9 @@ def _judged(evidence: _Evidence) -> tuple[Judgement, str | None]:
     if unknown > known or not (known or evidence.findings):
         evidence.notes.append(f"At {unknown} of {unknown + known} points no solver could minimise the Lagrangian.")
         return Judgement.UNDECIDED, None
+    compared = [optimum.attained for optimum in evidence.optima if optimum.compared]
+    if sum(compared) < len(compared) / 2:
+        return Judgement.UNDECIDED, None
     if any(finding.kind in RESTRICTING for finding in evidence.findings):
         if any(optimum.attained for optimum in evidence.optima):
             return Judgement.RESTRICTED, None
@@ -289,4 +293,4 @@ def _fault(group: Sequence[Finding]) -> Fault:
     example = None
     if first.point is not None:
         example = first.trial.example(first.point, first.claimed, first.true)
-    return Fault(first.kind, first.where, what, why, fix, factor, example)
+    return Fault(first.kind, first.trial.claimed.shown(first.where), what, why, fix, factor, example)

@@ -21,6 +21,7 @@ from kopt.referee.conditions import Condition
 FAR = 10.0
 # Linear programs are solved in units in which the set has size 1; their answers are exact to this.
 FEASIBLE = 1e-7
+SOLVED = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE)
 OPTIONS = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-10, "tol_feas": 1e-11}
 
 
@@ -129,7 +130,15 @@ class Region:
         except (cp.error.SolverError, cp.error.DCPError):
             return None
         assert self.curved is not None
-        return np.asarray(self.curved[0].value) if problem.status in ("optimal", "optimal_inaccurate") else None
+        return self._on_the_hull(np.asarray(self.curved[0].value)) if problem.status in SOLVED else None
+
+    def _on_the_hull(self, z: np.ndarray) -> np.ndarray:
+        """A solver's point, moved to where the equalities hold to rounding."""
+        rows, offset, equal = self._rows
+        scaled = z / self.unit
+        for _ in range(2):
+            scaled = scaled - np.linalg.pinv(rows[equal]) @ (rows[equal] @ scaled + offset[equal])
+        return scaled * self.unit
 
 
 def parallel(first: np.ndarray, second: np.ndarray) -> float | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from kopt.referee.bent import outside_their_cone
 from kopt.referee.domain import missing, repaired_multipliers, superfluous
 from kopt.referee.factors import evaluated, factor_text, simple_factors
 from kopt.referee.trial import Trial
@@ -20,7 +21,7 @@ POINTS = 6
 
 def scaling(trials: Sequence[Trial], settings: Sequence[Mapping[str, float]]) -> str | None:
     """The two factors in words; None where no simple ones fit all instances."""
-    candidates = [("1", {"": 1.0}), *simple_factors(settings[0])]
+    candidates: list[tuple[str, Mapping[str, float]]] = [("1", {"": 1.0}), *simple_factors(settings[0])]
     for text, factor in candidates:
         multiples = [evaluated(factor, setting) for setting in settings]
         if _value_factor(trials[0], multiples[0]) is None:
@@ -34,16 +35,14 @@ def scaling(trials: Sequence[Trial], settings: Sequence[Mapping[str, float]]) ->
 
 def _allowed(values: Sequence[float | None], multiples: Sequence[float]) -> bool:
     s, t = np.array(values, dtype=float), np.array(multiples)
-    return any(np.allclose(each, 1.0, rtol=CONSTANT) for each in (s * t, s, t))
+    product, value, multiple = (np.allclose(each, 1.0, rtol=CONSTANT) for each in (s * t, s, t))
+    return bool((product or value or multiple) and not (value and multiple))
 
 
 def _value_factor(trial: Trial, multiple: float) -> float | None:
     """The s with D(z) = s g(t m(z)) at a few points; None where there is none."""
-    region = trial.claimed_region
-    starts = [trial.unit * scale * trial.rng.random(len(trial.unit)) for scale in np.linspace(0.3, 2.0, POINTS)]
-    points = [point for point in map(region.nearest, starts) if point is not None]
     ratios = []
-    for z in points:
+    for z in _some_points(trial):
         minimum = trial.lagrangian.minimise(multiple * trial.claimed.multipliers(z))
         claimed = float(np.sum(trial.claimed.values(z)))
         if not np.isfinite(minimum.value):
@@ -55,9 +54,16 @@ def _value_factor(trial: Trial, multiple: float) -> float | None:
     return float(np.mean(ratios)) or None
 
 
+def _some_points(trial: Trial) -> list[np.ndarray]:
+    starts = [trial.unit * scale * trial.rng.random(len(trial.unit)) for scale in np.linspace(0.3, 2.0, POINTS)]
+    return [point for point in map(trial.claimed_region.nearest, starts) if point is not None]
+
+
 def _scaled_everywhere(trial: Trial, multiple: float) -> float | None:
     """The value factor, if with these multipliers the feasible set is right as well."""
     other = Trial(trial.instance, trial.rng, multiple)
     if any(True for check in (repaired_multipliers, missing, superfluous) for _ in check(other)):
+        return None
+    if any(True for _ in outside_their_cone(other, _some_points(trial))):
         return None
     return _value_factor(trial, multiple)

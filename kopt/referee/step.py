@@ -20,7 +20,6 @@ from kopt.show.text import Branch, tree
 
 # Points at which each line is tried; a fit uses as many again for each term.
 POINTS = 6
-_LEAVE_OUT = "Leave it out, or correct it."
 # Up to this size of a variable its stationary point is worked out, when the claimed one is wrong.
 MOST_ENTRIES = 40
 
@@ -100,7 +99,8 @@ def check_step(
                    that no claim, condition or `gives` mentions, apart from multipliers that have not come up yet.
     seed           of the random points
 
-    Nothing is done symbolically: each line is tried at random points of all variables, off any optimum. Values are
+    Nothing is done symbolically: each line is tried at random points of all variables, off any optimum; data of a dozen
+    points are enough, and quick. The values of the variables are left as they were. Those that are tried are
     positive unless the conditions leave no room for that; write `conditions=[..., beta <= 0]` to try other signs.
     Name arrays to see their names in the report: `X = cp.Constant(X, name="X")`.
 
@@ -150,15 +150,12 @@ def _lines(d: Derivation, slopes: bool) -> Iterator[Line]:
 def _claim_line(d: Derivation, variable: cp.Variable, claimed: cp.Expression) -> Line:
     name = variable.name()
     said = f"dL/d{name} = 0 at {name} = {text(claimed)}"
-    worst, slope = 0.0, np.zeros(0)
-    for _ in range(POINTS):
-        d.draw()
-        ratio = d.slope_ratio(variable)
-        if ratio > worst:
-            worst, slope = ratio, d.gradient(variable)
+    worst, slope = d.largest_slope(variable, POINTS)
     if worst <= TOLERANCE:
         return Line(said, True, discrepancy=worst)
-    what = f"At the claimed {name} the derivative of L in {name} is {shown(slope)}, not 0."
+    entry = int(np.argmax(np.abs(slope)))
+    where = f", in its entry {entry}" if variable.size > 1 else ""
+    what = f"At the claimed {name} the derivative of L in {name} is {slope[entry]:.4g}{where}."
     return Line(said, False, what, *_mended_claim(d, variable, claimed), discrepancy=worst)
 
 
@@ -234,21 +231,17 @@ def _stationary(d: Derivation, variable: cp.Variable) -> np.ndarray:
 
 def _slope_line(d: Derivation, variable: cp.Variable) -> Line:
     name = variable.name()
-    said = f"dL/d{name} = 0 " + ("under the conditions" if d.conditions else "without conditions")
-    worst, entry = 0.0, 0
-    for _ in range(POINTS):
-        d.draw()
-        ratio = d.slope_ratio(variable)
-        if ratio > worst:
-            worst, entry = ratio, int(np.argmax(np.abs(d.gradient(variable))))
+    said = f"dL/d{name} = 0" + (" under the conditions" if d.conditions else "")
+    worst, slope = d.largest_slope(variable, POINTS)
     if worst <= TOLERANCE:
         return Line(said, True, discrepancy=worst)
-    slope = _slope(d, variable, entry)
+    entry = int(np.argmax(np.abs(slope)))
     where = f" in its entry {entry}" if variable.size > 1 else ""
+    unless = "which your conditions do not make 0" if d.conditions else "which no condition makes 0"
     return Line(
         said,
         False,
-        f"L is affine in {name} with slope {slope}{where}, which your conditions do not make 0.",
+        f"L is affine in {name} with slope {_slope(d, variable, entry)}{where}, {unless}.",
         f"Where that is not 0, L is unbounded below in {name}.",
         f"Add the condition that it is 0, or claim nothing about {name}: name the other variables in over=[...].",
         worst,
@@ -279,21 +272,17 @@ def _condition_lines(d: Derivation, holding: Sequence[cp.Variable]) -> Iterator[
         demanding = [*d.bound, *(v for v in holding if _needs_conditions(d, v))]
         worst = _violations(d, demanding)
     names = " and ".join(v.name() for v in demanding)
+    what, fix = "It is not demanded by any variable.", "Leave it out, or correct it."
+    if not demanding:
+        why = "L is stationary in every variable over which it is minimised, with or without conditions."
+    elif np.isinf(worst).any():
+        what, fix = f"No multipliers were found for which L is stationary in {names}.", "Check the signs in L."
+        why = f"The derivative of L in {names} keeps away from 0."
+    else:
+        why = f"At {d.point()} L is stationary in {names}, and the condition does not hold."
     for (condition, _), ratio in zip(d.conditions, worst, strict=True):
         said = f"{text(condition)} is demanded"
-        if ratio <= TOLERANCE:
-            yield Line(said, True, discrepancy=float(ratio))
-        elif not demanding:
-            why = "Every variable over which L is minimised is stationary at its claimed value, without conditions."
-            yield Line(said, False, "It is not demanded by any variable.", why, _LEAVE_OUT, float(ratio))
-        elif np.isinf(ratio):
-            what = f"No multipliers were found for which L is stationary in {names}."
-            yield Line(
-                said, False, what, f"The derivative in {names} keeps away from 0.", "Check the signs in L.", ratio
-            )
-        else:
-            why = f"At {d.point()} L is stationary in {names}, and the condition does not hold."
-            yield Line(said, False, "It is not demanded by any variable.", why, _LEAVE_OUT, float(ratio))
+        yield Line(said, True, discrepancy=ratio) if ratio <= TOLERANCE else Line(said, False, what, why, fix, ratio)
 
 
 def _violations(d: Derivation, demanding: Sequence[cp.Variable]) -> list[float]:
@@ -336,10 +325,8 @@ def _gives_line(d: Derivation, gives: cp.Expression, failed: Sequence[Line]) -> 
     if table.discrepancy <= SAME:
         return Line(said, True, discrepancy=table.discrepancy)
     if failed:
-        why = (
-            f"L was evaluated at the claimed points, although this fails: {'; '.join(line.claimed for line in failed)}."
-        )
-        fix = "Correct that first."
+        lines = "; ".join(line.claimed for line in failed)
+        why, fix = f"L was evaluated at the claimed points, although this fails: {lines}.", "Correct that first."
     else:
         why = "L was evaluated at the claimed points." if d.claims else "L was evaluated as it stands."
         fix = table.remedy() or "Substitute again: neither factors on its terms nor one more term of L mend it."

@@ -9,10 +9,14 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.atoms.affine.add_expr import AddExpression
 from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression, multiply
+from cvxpy.atoms.affine.index import index, special_index
 from cvxpy.atoms.affine.promote import Promote
 from cvxpy.atoms.affine.sum import Sum
 from cvxpy.atoms.affine.unary_operators import NegExpression
 from cvxpy.atoms.elementwise.power import Power
+from cvxpy.constraints.constraint import Constraint
+from cvxpy.constraints.nonpos import Inequality
+from cvxpy.constraints.zero import Equality
 
 from kopt.referee.terms import Term, additive_terms
 from kopt.sample import Sample
@@ -43,6 +47,21 @@ class Words:
         text = self._written(expression)
         return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
+    def constraint(self, constraint: Constraint) -> str:
+        """A constraint, with the constant on the right."""
+        match constraint:
+            case Inequality() | Equality():
+                left, right = constraint.args
+                relation = "=" if isinstance(constraint, Equality) else "<="
+                if left.is_constant():
+                    left, right, relation = right, left, {"=": "=", "<=": ">="}[relation]
+                text = f"{self._written(left)} {relation} {self._written(right)}"
+            case cp.PSD():
+                text = f"{self._written(constraint.args[0])} >> 0"
+            case _:
+                text = str(constraint)
+        return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
     def _written(self, expression: cp.Expression) -> str:
         args = expression.args
         match expression:
@@ -68,7 +87,9 @@ class Words:
                 return f"{self._enclosed(args[0])} / {self._enclosed(args[1])}"
             case Power():
                 return f"{self._enclosed(args[0])}^{float(expression.p.value):g}"
-        return str(expression)
+        if isinstance(expression, index | special_index):
+            return str(expression)
+        return f"{type(expression).__name__}({', '.join(map(self._written, args))})"
 
     def _enclosed(self, expression: cp.Expression) -> str:
         text = self._written(expression)
