@@ -29,10 +29,11 @@ class Domain:
             raise InputError(f"The parameter {name} is {value!r}, but must be {self.words}.", f"Choose {name} so.")
 
     def draw(self, rng: np.random.Generator) -> float:
-        """A random number of the set, as likely small as large."""
+        """A random number of the set, as likely small as large, with three digits so that it can be worked with."""
         low, high = self.typical
         for _ in range(1000):
-            value = float(low * (high / low) ** rng.random()) if low > 0 else float(rng.uniform(low, high))
+            value = low * (high / low) ** rng.random() if low > 0 else rng.uniform(low, high)
+            value = float(f"{value:.3g}")
             if self.contains(value):
                 return value
         raise InputError(

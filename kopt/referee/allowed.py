@@ -96,8 +96,8 @@ class Allowed:
 
 
 def distinct(variables: Iterable[cp.Variable]) -> list[cp.Variable]:
-    """Each variable once, in order; they cannot be compared, because == makes a constraint of them."""
-    return list({v.id: v for v in variables}.values())
+    """Each variable once, in the order in which they were made; == would make constraints of them."""
+    return [v for _, v in sorted({v.id: v for v in variables}.items())]
 
 
 def stacked(variables: Sequence[cp.Variable]) -> np.ndarray:

@@ -10,12 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from kopt.cones import Free, NonNegative
-from kopt.errors import NoDual
+from kopt.errors import DeclarationError, NoDual
 from kopt.formulation import Formulation, dual_of
 from kopt.gradients import affine_parts
 from kopt.polyhedra import split
 from kopt.program import Program
 from kopt.referee.conditions import Condition, Role, condition
+from kopt.referee.instances import numbers_of
 from kopt.referee.lagrangian import Lagrangian
 from kopt.referee.terms import additive_terms
 from kopt.referee.words import Words
@@ -45,12 +46,13 @@ class Claimed:
     def __init__(self, formulation: Formulation, sample: Sample, lagrangian: Lagrangian) -> None:
         self.lagrangian = lagrangian
         self.view = ProductView(sample)
-        self.words = Words(sample, self.view)
+        self.words = Words(sample, self.view, numbers_of(formulation))
         self.program = _declared(formulation, self.view)
         self.in_coordinates = _declared(formulation, ExplicitView(sample))
         self.variables = {n: v for n, v in self.program.variables.items() if v.id not in self.view.leaves}
         names = self.in_coordinates.variables
         self.explicit = {name: names.get(name, variable) for name, variable in self.variables.items()}
+        self._check_variables()
         self.width = sum(v.size for v in self.variables.values())
         self.terms = additive_terms(self.program.objective.expr)
         self.sign = lagrangian.primal.sign
@@ -58,6 +60,19 @@ class Claimed:
             _ = gram.factor  # norms are then computed in coordinates, to their last digits
         self._read_constraints()
         self._read_multipliers()
+
+    def _check_variables(self) -> None:
+        """Every dual variable has to be a multiplier, or multipliers have to be given in terms of it."""
+        given = {v.name() for e in self.program.multipliers.values() for v in _below(e, self.view)}
+        for name in self.variables:
+            if name not in self.lagrangian.cones and name not in given:
+                constraints = ", ".join(self.lagrangian.cones) or "none"
+                raise DeclarationError(
+                    f"{self.program.where} the dual variable {name!r} is the multiplier of no primal constraint "
+                    f"({constraints}), and no multiplier is given in terms of it.",
+                    "Name the constraint after it, and write a loss as a variable with its defining constraint: "
+                    "that carries the multiplier.",
+                )
 
     def _read_constraints(self) -> None:
         self.conditions: list[Condition] = []
@@ -138,6 +153,16 @@ class Claimed:
             variable.save_value(value)
         cone = self.curved[label]
         return float(cone.violation(np.asarray(cone.residual.value, dtype=float)))
+
+
+def _below(expression: cp.Expression, view: ProductView) -> list[cp.Variable]:
+    """The dual variables in an expression, those in the coefficients of vectors included."""
+    found: list[cp.Variable] = []
+    for variable in expression.variables():
+        vector = view.leaves.get(variable.id)
+        coefficients = getattr(vector, "coefficients", None)
+        found += [variable] if coefficients is None else coefficients.variables()
+    return found
 
 
 def _declared(formulation: Formulation, view: View) -> Program:

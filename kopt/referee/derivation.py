@@ -88,10 +88,11 @@ class Derivation:
         Multipliers do not meet each other in a Lagrangian: what meets a mentioned one is none, and what meets others
         only may be one.
         """
-        claimed = {v.id for v, _ in self.claims}
-        candidates = [v for v in distinct(self.L.variables()) if v.id not in claimed]
-        meets = {v.id: {u.id for u in candidates if u is not v and self._meet(v, u)} for v in candidates}
-        return [v for v in candidates if v.id not in mentioned and (meets[v.id] & mentioned or not meets[v.id])]
+        found, everything = [], distinct(self.L.variables())
+        for v in (v for v in everything if v.id not in mentioned):
+            meets = {u.id for u in everything if u is not v and self._meet(v, u)}
+            found += [v] if meets & mentioned or not meets else []
+        return found
 
     def _meet(self, v: cp.Variable, u: cp.Variable) -> bool:
         """Whether the slope of L in one variable depends on the other."""
@@ -301,6 +302,7 @@ def derivative(f: Callable[[float], float], size: float) -> float:
 def distributed_terms(expression: cp.Expression, coefficient: float = 1.0) -> list[Term]:
     """The terms of which an expression is the sum, products and sums of entries multiplied out.
 
+    >>> from kopt.referee.notation import text
     >>> x, y = cp.Variable(2, name="x"), cp.Variable(2, name="y")
     >>> [(t.coefficient, text(t.expression)) for t in distributed_terms(x @ (y - 3 * x - 2))]
     [(1.0, 'x @ y'), (-3.0, 'x @ x'), (-2.0, 'sum(x)')]

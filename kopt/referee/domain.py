@@ -49,6 +49,10 @@ class Line:
         """Whether a constant line is true."""
         return abs(self.offset) <= SAME if self.equality else self.offset <= SAME
 
+    def is_same(self, other: Line) -> bool:
+        """Whether the two lines say the same."""
+        return self.equality == other.equality and self.follows_from(other) and other.follows_from(self)
+
     def follows_from(self, other: Line) -> bool:
         """Whether this line is the other one, or a weaker one."""
         factor = parallel(self.row, other.row)
@@ -183,7 +187,7 @@ def _missing(trial: Trial, line: Line, z: np.ndarray, claimed_lines: list[Line],
     about, role = line.condition.about, line.condition.role
     needed = _demand(trial, line)
     reason = _reason(trial, line, z)
-    twin = _twin(line, left_over(claimed_lines, demanded))
+    twin = _twin(line, [c for c in claimed_lines if not any(c.is_same(d) for d in demanded)])
     base = Finding(Kind.MISSING_CONSTRAINT, about, trial, lambda _: ("", "", ""), None, z, *_unbounded_at(trial, z))
     if twin is not None:
         return replace(_wrong_bound(base, line, twin, needed, reason), blocks=True)
@@ -228,11 +232,8 @@ def _twin(line: Line, others: list[Line]) -> Line | None:
 
 def _demand(trial: Trial, line: Line) -> str:
     """A demanded line in words, over the dual variables."""
-    row = {name: line.condition.rows[line.index][columns] for name, columns in _columns(trial).items()}
-    offset = float(line.condition.offset[line.index])
-    if line.equality:
-        return f"{trial.words.affine(row, offset)} = 0"
-    return f"{trial.words.affine({n: -r for n, r in row.items()}, -offset)} >= 0"
+    blocks = {name: line.condition.rows[:, columns] for name, columns in _columns(trial).items()}
+    return trial.words.relation(blocks, line.condition.offset, line.equality, line.index)
 
 
 def _reason(trial: Trial, line: Line, z: np.ndarray) -> str:

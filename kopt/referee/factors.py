@@ -11,6 +11,7 @@ import numpy as np
 NUMBERS = tuple(Fraction(a, b) for a, b in ((1, 1), (2, 1), (1, 2), (4, 1), (1, 4), (3, 1), (1, 3), (8, 1), (1, 8)))
 EXPONENTS = (1.0, -1.0, 2.0, -2.0, 0.5, -0.5)
 AGREES = 1e-5
+VERY = 1e-10
 
 
 def factor_text(values: Sequence[float], settings: Sequence[Mapping[str, float]]) -> str:
@@ -28,6 +29,20 @@ def factor_text(values: Sequence[float], settings: Sequence[Mapping[str, float]]
         if np.all(np.abs(guess - numbers) <= AGREES * np.abs(numbers))
     ]
     return min(fitting)[1] if fitting else f"{numbers[0]:.6g}"
+
+
+def named_number(value: float, setting: Mapping[str, float]) -> str | None:
+    """The simplest expression of a setting that is this very number.
+
+    >>> named_number(0.5 / 1.37, {"C": 1.37, "l": 5})
+    '1/(2 C)'
+    """
+    fitting = [
+        (cost, text)
+        for cost, text, guess in _guesses([setting, setting], fixed=False)
+        if abs(guess[0] - value) <= VERY * abs(value)
+    ]
+    return min(fitting)[1] if fitting else None
 
 
 def is_simple(text: str) -> bool:
@@ -49,11 +64,11 @@ def evaluated(factor: Mapping[str, float], setting: Mapping[str, float]) -> floa
     return float(factor[""] * np.prod([setting[name] ** e for name, e in factor.items() if name]))
 
 
-def _guesses(settings: Sequence[Mapping[str, float]]) -> Iterator[tuple[float, str, np.ndarray]]:
+def _guesses(settings: Sequence[Mapping[str, float]], fixed: bool = True) -> Iterator[tuple[float, str, np.ndarray]]:
     """Cost, text and values of expressions c p^a q^b."""
     common = [name for name in settings[0] if all(s.get(name, 0) > 0 for s in settings)]
     # A parameter that never changes cannot be told from a number.
-    varied = [name for name in common if len({s[name] for s in settings}) > 1]
+    varied = [name for name in common if not fixed or len({s[name] for s in settings}) > 1]
     powers: list[dict[str, float]] = [{}]
     for count in (1, 2):
         for names in combinations(varied, count):

@@ -20,7 +20,7 @@ from kopt.task import Task
 from kopt.views import ProductView
 
 SIZES = (5, 4, 7, 6, 9, 8, 11)
-KERNELS = (Linear(), 0.3 * Linear() + Gaussian(sigma=0.9), Polynomial(degree=2, R=0.7), Gaussian(sigma=1.3))
+KERNELS = (0.3 * Linear() + Gaussian(sigma=0.9), Linear(), Polynomial(degree=2, R=0.7), Gaussian(sigma=1.3))
 # A sample that is larger is judged on random parts of it.
 LARGEST = 16
 DRAWS = 60
@@ -39,6 +39,17 @@ class Instance:
     def parameters(self) -> dict[str, Any]:
         """The parameters by name."""
         return {f.name: getattr(self.formulation, f.name) for f in dataclasses.fields(self.formulation)}  # type: ignore[arg-type]
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers of which a factor may be made: parameters, and l, the number of points."""
+        return {**numbers_of(self.formulation), "l": float(self.sample.n)}
+
+
+def numbers_of(formulation: Formulation) -> dict[str, float]:
+    """The parameters that are numbers."""
+    values = {f.name: getattr(formulation, f.name) for f in dataclasses.fields(formulation)}  # type: ignore[arg-type]
+    return {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
 
 
 def random_instances(
@@ -86,7 +97,7 @@ def _defined(
 
 
 def _smallness(instance: Instance) -> float:
-    return sum(value for value in instance.parameters.values() if isinstance(value, float))
+    return sum(numbers_of(instance.formulation).values())
 
 
 def _largeness(instance: Instance) -> float:

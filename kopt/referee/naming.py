@@ -21,17 +21,12 @@ def misnamed_constraints(trial: Trial) -> Iterator[Finding]:
     demanded = lines(trial.demanded, trial.unit)
     reported: set[str] = set()
     for line in claimed:
-        origins = {name for other in demanded if _same(line, other) for name in _variables(trial, other)}
+        sources = [other for other in demanded if not line.constant and line.is_same(other)]
+        origins = {name for other in sources for name in _variables(trial, other)}
         where = line.condition.about
         if origins and where not in origins and where not in reported:
             reported.add(where)
             yield _misnamed(trial, where, ", ".join(sorted(origins)))
-
-
-def _same(line: Line, other: Line) -> bool:
-    return (
-        line.equality == other.equality and not line.constant and line.follows_from(other) and other.follows_from(line)
-    )
 
 
 def _variables(trial: Trial, line: Line) -> list[str]:

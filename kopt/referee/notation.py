@@ -135,7 +135,9 @@ def number(value: float, numbers: Sequence[float] = ()) -> str:
         part = value * constant if sign == "/" else value / constant
         fraction = Fraction(part).limit_denominator(LARGEST_DENOMINATOR)
         if abs(part - fraction) <= AGREES * abs(part):
-            return f"{fraction} {sign} {constant:g}" if sign else str(fraction)
+            if sign == "/":
+                return f"{fraction.numerator} / {fraction.denominator * constant:g}"
+            return f"{fraction} * {constant:g}" if sign else str(fraction)
     return f"{value:.6g}"
 
 

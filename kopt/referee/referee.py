@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kopt.errors import InputError
 from kopt.formulation import Formulation
+from kopt.locations import BriefTraceback
 from kopt.program import Program
 from kopt.referee.bent import outside_their_cone, with_best_multipliers
 from kopt.referee.domain import missing, repaired_multipliers, superfluous
 from kopt.referee.explain import explain
 from kopt.referee.factors import factor_text
 from kopt.referee.finding import Finding, Sentences
-from kopt.referee.instances import random_instances
+from kopt.referee.instances import Instance, random_instances
 from kopt.referee.naming import exchanged, misnamed_constraints
 from kopt.referee.optimum import Optimum, lost, multipliers_agree, solve_both, wrong_recovery
 from kopt.referee.pointwise import Comparison, compare
@@ -63,18 +64,24 @@ def referee(
     >>> print(verdict.faults[0].fix)
     Multiply -a^2 by 1/4.
     """
+    with BriefTraceback(), np.errstate(all="ignore"):
+        if formulation is None:
+            whole = _inline(primal, dual, sample)
+            return _verdict(whole, [Instance(whole, sample or _NOTHING)], seed)
+        _check(formulation, instances)
+        return _verdict(formulation, random_instances(formulation, instances, seed, sample), seed)
+
+
+def _verdict(formulation: Formulation | type[Formulation], instances: Iterable[Instance], seed: int) -> Verdict:
     start = time.perf_counter()
-    if formulation is None:
-        formulation, sample, instances = _inline(primal, dual, sample), sample or _NOTHING, 1
-    cls = _checked(formulation, instances)
-    found = list(random_instances(formulation, instances, seed, sample))
-    evidence = _evidence([Trial(each, np.random.default_rng([seed, i])) for i, each in enumerate(found)])
+    trials = [Trial(each, np.random.default_rng([seed, i])) for i, each in enumerate(instances)]
+    evidence = _evidence(trials)
     judgement, factor = _judged(evidence)
     comparisons = evidence.comparisons
     return Verdict(
-        name=cls.__name__,
+        name=_class(formulation).__name__,
         judgement=judgement,
-        instances=len(found),
+        instances=len(trials),
         points=sum(int(np.sum(c.known | (c.true == -np.inf))) for c in comparisons),
         discrepancy=max((float(np.max(c.discrepancy, initial=0.0)) for c in comparisons), default=np.nan),
         factor=factor,
@@ -102,19 +109,23 @@ def _inline(primal: Side | None, dual: Side | None, sample: Sample | None) -> Fo
         name: (lambda self, s, side=side: side) if isinstance(side, Program) else (lambda self, s, side=side: side(s))
         for name, side in (("primal", primal), ("dual", dual))
     }
-    return type("Inline", (Formulation,), sides)()
+    inline = type("Inline", (Formulation,), sides)()
+    inline.check(sample or _NOTHING)
+    return inline
 
 
-def _checked(formulation: Formulation | type[Formulation], instances: int) -> type[Formulation]:
-    cls = formulation if isinstance(formulation, type) else type(formulation)
-    if not issubclass(cls, Formulation):
+def _class(formulation: Formulation | type[Formulation]) -> type[Formulation]:
+    return formulation if isinstance(formulation, type) else type(formulation)
+
+
+def _check(formulation: Formulation | type[Formulation], instances: int) -> None:
+    if not issubclass(_class(formulation), Formulation):
         raise InputError(
-            f"The first argument is of type {cls.__name__}, which is no formulation.",
+            f"The first argument is of type {_class(formulation).__name__}, which is no formulation.",
             "Give a Formulation, or primal=... and dual=....",
         )
     if instances < 1:
         raise InputError(f"The number of instances is {instances}.", "Try at least one.")
-    return cls
 
 
 @dataclass
@@ -130,17 +141,12 @@ class _Evidence:
     @property
     def settings(self) -> list[dict[str, float]]:
         """The numbers of which factors may be made, for each trial."""
-        return [_setting(trial) for trial in self.trials]
+        return [trial.instance.numbers for trial in self.trials]
 
     @property
     def blocking(self) -> bool:
         """Whether something is wrong that no smaller feasible set explains."""
         return any(finding.blocks for finding in self.findings)
-
-
-def _setting(trial: Trial) -> dict[str, float]:
-    numbers = {k: float(v) for k, v in trial.instance.parameters.items() if isinstance(v, int | float)}
-    return {**numbers, "l": float(trial.sample.n)}
 
 
 def _evidence(trials: Sequence[Trial]) -> _Evidence:
@@ -186,13 +192,13 @@ def _objective_findings(comparisons: Sequence[Comparison]) -> list[Finding]:
         return []
     found = exchanged(differing)
     if found:
-        explained = explain(differing, [_setting(c.trial) for c in differing])
+        explained = explain(differing, [c.trial.instance.numbers for c in differing])
         return [*found, *(finding for finding in explained if finding.kind is Kind.WRONG_COEFFICIENT)]
     if differing[0].trial.claimed.bent:
         improved = [with_best_multipliers(comparison) for comparison in differing]
         found = [finding for _, findings in improved for finding in findings]
         differing = [comparison for comparison, _ in improved if comparison.differs]
-    return found + (explain(differing, [_setting(c.trial) for c in differing]) if differing else [])
+    return found + (explain(differing, [c.trial.instance.numbers for c in differing]) if differing else [])
 
 
 def _compare_optima(evidence: _Evidence) -> None:
@@ -286,8 +292,8 @@ def _merged(findings: Sequence[Finding]) -> list[Fault]:
 
 
 def _fault(group: Sequence[Finding]) -> Fault:
-    scaled = [finding for finding in group if finding.factor is not None]
-    factor = factor_text([f.factor or 0.0 for f in scaled], [_setting(f.trial) for f in scaled]) if scaled else None
+    factors = [(finding.factor, finding.trial.instance.numbers) for finding in group if finding.factor is not None]
+    factor = factor_text([value for value, _ in factors], [numbers for _, numbers in factors]) if factors else None
     first = min(group, key=lambda finding: (finding.point is None, finding.trial.sample.n))
     what, why, fix = first.say(factor or "")
     example = None

@@ -119,10 +119,6 @@ def check_step(
     >>> step.holds
     True
     """
-    if not stationarity and not conditions and gives is None:
-        raise InputError(
-            "Nothing is claimed about L.", "Give at least one of stationarity={...}, conditions=[...] and gives=..."
-        )
     if stationarity is not None and not isinstance(stationarity, Mapping):
         raise DeclarationError(
             f"stationarity= is of type {type(stationarity).__name__}.",
@@ -130,6 +126,12 @@ def check_step(
         )
     if isinstance(conditions, Constraint):
         raise DeclarationError("conditions= is a single constraint.", "Give a list: conditions=[y @ alpha == 0].")
+    if isinstance(over, cp.Variable):
+        raise DeclarationError("over= is a single variable.", f"Give a list: over=[{over.name()}].")
+    if not stationarity and not conditions and gives is None:
+        raise InputError(
+            "Nothing is claimed about L.", "Give at least one of stationarity={...}, conditions=[...] and gives=..."
+        )
     derivation = Derivation(L, stationarity or {}, conditions, gives, over, seed)
     with restored(derivation.variables):
         return Step(tuple(_lines(derivation, slopes=bool(conditions or over or gives is not None))))

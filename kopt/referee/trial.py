@@ -185,7 +185,7 @@ class Trial:
         """A counter-example at a point."""
         return CounterExample(
             parameters=self.instance.parameters,
-            grams={name: gram.dense for name, gram in self.sample.grams.items()},
+            grams={name: gram.dense for name, gram in self.sample.grams.items() if gram.dense.any()},
             y=self.sample.y,
             costs=self.sample.costs if np.any(self.sample.costs != 1.0) else None,
             point=self.claimed.by_name(z),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import cvxpy as cp
@@ -14,23 +14,29 @@ from cvxpy.atoms.affine.promote import Promote
 from cvxpy.atoms.affine.sum import Sum
 from cvxpy.atoms.affine.unary_operators import NegExpression
 from cvxpy.atoms.elementwise.power import Power
+from cvxpy.atoms.quad_over_lin import quad_over_lin
 from cvxpy.constraints.constraint import Constraint
 from cvxpy.constraints.nonpos import Inequality
 from cvxpy.constraints.zero import Equality
 
+from kopt.referee.factors import named_number
 from kopt.referee.terms import Term, additive_terms
 from kopt.sample import Sample
 from kopt.views import ProductView
 from kopt.views.products import ProductCombination
 
 LONGEST = 70
+SHOWN = 6
 
 
 class Words:
     """Names for the numbers and vectors of one sample, and the texts that use them."""
 
-    def __init__(self, sample: Sample, view: ProductView | None = None) -> None:
+    def __init__(
+        self, sample: Sample, view: ProductView | None = None, numbers: Mapping[str, float] | None = None
+    ) -> None:
         self.view = view
+        self.numbers = {**(numbers or {}), "l": float(sample.n)}
         self.vectors: dict[str, np.ndarray] = {}
         if sample.y is not None:
             self.vectors["y"] = np.asarray(sample.y)
@@ -83,6 +89,8 @@ class Words:
             case MulExpression() | multiply():
                 factors = [part for part in map(self._enclosed, args) if part != "1"]
                 return " * ".join(factors) or "1"
+            case quad_over_lin() if args[1].is_constant() and args[1].value == 1:
+                return f"||{self._written(args[0])}||^2"
             case DivExpression():
                 return f"{self._enclosed(args[0])} / {self._enclosed(args[1])}"
             case Power():
@@ -120,28 +128,79 @@ class Words:
                 return _product(factor, name)
         return "v" if value.ndim == 1 else "M"
 
+    def relation(self, blocks: Mapping[str, np.ndarray], offset: np.ndarray, equality: bool, index: int) -> str:
+        """blocks @ variables + offset = 0, or <= 0: one text for all rows where one fits, else the row of an index."""
+        parts = self._for_all_rows(blocks, len(offset))
+        constant = self._number_of_all(offset) if parts else None
+        if parts is None or constant is None:
+            rows = {name: block[index] for name, block in blocks.items()}
+            parts = [part for name, row in rows.items() for part in self._summed(name, row)]
+            constant = (float(offset[index]), "")
+        turned = parts[0][0] < 0 if parts else False
+        relation = "=" if equality else ">=" if turned else "<="
+        sign = -1.0 if turned else 1.0
+        left = _joined([(sign * factor, text) for factor, text in parts])
+        number, suffix = constant
+        right = self.number(-sign * number)
+        return f"{left or '0'} {relation} {f'{right} {suffix}' if suffix and number else right}"
+
+    def _for_all_rows(self, blocks: Mapping[str, np.ndarray], rows: int) -> list[tuple[float, str]] | None:
+        """The terms as functions of the row i, where every row has the same."""
+        parts: list[tuple[float, str]] = []
+        for name, block in blocks.items():
+            if not block.any():
+                continue
+            diagonal = np.diag(block) if block.shape == (rows, rows) else np.zeros(0)
+            if rows > 1 and len(diagonal) and np.array_equal(block, diagonal[0] * np.eye(rows)):
+                parts.append((float(diagonal[0]), f"{name}_i"))
+            elif rows == 1:
+                parts += self._summed(name, block[0])
+            else:
+                return None
+        return parts
+
+    def _number_of_all(self, offset: np.ndarray) -> tuple[float, str] | None:
+        """The offset of every row: a number, or a number times a vector of the sample."""
+        if np.all(offset == offset[0]):
+            return float(offset[0]), ""
+        for name, vector in self.vectors.items():
+            factor = proportion(offset, vector)
+            if factor is not None:
+                return factor, f"{name}_i"
+        return None
+
+    def number(self, value: float) -> str:
+        """A number, as an expression of the parameters where a simple one is this very number."""
+        if value == 0 or float(value).is_integer():
+            return f"{value + 0.0:g}"
+        return named_number(value, self.numbers) or f"{value:.6g}"
+
     def affine(self, coefficients: Mapping[str, np.ndarray], constant: float) -> str:
         """sum over the variables of <coefficients, variable> + constant, for one condition."""
         parts = [part for name, row in coefficients.items() for part in self._summed(name, row)]
-        if constant or not parts:
-            parts.append(f"{constant:.6g}")
-        return " + ".join(parts).replace("+ -", "- ")
+        text = _joined(parts)
+        if not constant and parts:
+            return text
+        number = self.number(constant)
+        return f"{number} + {text}".replace("+ -", "- ") if parts else number
 
-    def _summed(self, name: str, row: np.ndarray) -> list[str]:
+    def _summed(self, name: str, row: np.ndarray) -> list[tuple[float, str]]:
+        """<row, variable> as a factor and a text, nothing where the row is 0."""
         used = np.flatnonzero(row)
         if not len(used):
             return []
         if len(used) == 1 and row.size > 1:
-            return [_product(float(row[used[0]]), f"{name}_{used[0]}")]
+            return [(float(row[used[0]]), f"{name}_{used[0]}")]
         if row.size == 1:
-            return [_product(float(row[0]), name)]
+            return [(float(row[0]), name)]
         if np.all(row == row[0]):
-            return [_product(float(row[0]), f"sum_i {name}_i")]
+            return [(float(row[0]), f"sum_i {name}_i")]
         for vector, values in self.vectors.items():
             factor = proportion(row, values)
             if factor is not None:
-                return [_product(factor, f"sum_i {vector}_i {name}_i".replace("diag(K)_i", "k(x_i, x_i)"))]
-        return [f"sum_i v_i {name}_i"]
+                return [(factor, f"sum_i {vector}_i {name}_i".replace("diag(K)_i", "k(x_i, x_i)"))]
+        shown = ", ".join(f"{entry:.4g}" for entry in row[:SHOWN])
+        return [(1.0, f"<({shown}{', ...' if row.size > SHOWN else ''}), {name}>")]
 
 
 def proportion(value: np.ndarray, vector: np.ndarray) -> float | None:
@@ -151,6 +210,10 @@ def proportion(value: np.ndarray, vector: np.ndarray) -> float | None:
     factor = float(np.sum(value * vector) / np.sum(vector * vector))
     close = np.allclose(value, factor * vector, rtol=0, atol=1e-9 * float(np.max(np.abs(value))))
     return factor if close and factor else None
+
+
+def _joined(parts: Sequence[tuple[float, str]]) -> str:
+    return " + ".join(_product(factor, text) for factor, text in parts).replace("+ -", "- ")
 
 
 def _product(factor: float, text: Any) -> str:

@@ -31,6 +31,8 @@ _TONES = {
 # The two values of a counter-example, and the word for a claimed one that is not there.
 _COMPARED = {
     "wrong recovery": ("best value with it as recovered", "optimum of the primal", "no feasible point"),
+    "missing bound": ("claimed value", "value of the dual function", "forbidden"),
+    "wrong bound": ("claimed value", "value of the dual function", "forbidden"),
     "duality gap": ("optimum of the claimed dual", "optimum of the primal", "unknown"),
 }
 
