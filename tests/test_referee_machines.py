@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 import kopt
-from kopt import Formulation, Program, Sample, Task, nonnegative, positive
-from kopt.kernels import Gaussian, Linear
+from kopt import Formulation, Program, Task, nonnegative, positive
 from kopt.parameters import Domain
 from kopt.referee import Judgement, Kind, referee
 
@@ -99,9 +98,7 @@ class ShortestSeparation(Formulation):
     def dual(self, s):
         alpha = cp.Variable(s.n, name="alpha")
         u = s.combination(cp.multiply(s.y, alpha))
-        return Program(
-            cp.Maximize(cp.sum(alpha)), {"b": s.y @ alpha == 0}, domain=[alpha >= 0, *self.ball(u)]
-        )
+        return Program(cp.Maximize(cp.sum(alpha)), {"b": s.y @ alpha == 0}, domain=[alpha >= 0, *self.ball(u)])
 
     def ball(self, u):
         return [u.norm <= 1]
@@ -160,9 +157,7 @@ class NormalisedKernelTarget(Formulation):
 
     def primal(self, s):
         Z = cp.Variable((s.n, s.n), name="Z", symmetric=True)
-        return Program(
-            cp.Maximize(cp.trace(s.gram() @ Z)), {"lam": cp.trace(Z) <= self.tau, "S": Z >> 0}
-        )
+        return Program(cp.Maximize(cp.trace(s.gram() @ Z)), {"lam": cp.trace(Z) <= self.tau, "S": Z >> 0})
 
     def dual(self, s):
         lam = cp.Variable(name="lam")

@@ -145,13 +145,26 @@ def logistic() -> Derivation:
     )
 
 
+def soft_maximum() -> Derivation:
+    """log sum exp: the condition is demanded by a claim, and the result is defined for positive alpha only."""
+    m, alpha = vectors("m", "alpha")
+    return Derivation(
+        cp.log_sum_exp(m) - alpha @ m,
+        {
+            "stationarity": {m: cp.log(alpha)},
+            "conditions": [cp.sum(alpha) == 1],
+            "gives": cp.sum(cp.entr(alpha)),
+        },
+    )
+
+
 def smallest_eigenvalue() -> Derivation:
-    """min <A, S>, trace(S) = 1, S positive semi-definite: over matrices, from the program itself."""
-    A = np.array([[2.0, 0.3, -1.0], [0.3, -1.5, 0.7], [-1.0, 0.7, 0.4]])
+    """min <A, S>, trace(S) = 1, S positive semi-definite: of A, only the symmetric part is demanded."""
+    A = np.array([[2.0, 0.3, -1.0], [1.3, -1.5, 0.7], [-0.5, 0.2, 0.4]])
     S = cp.Variable((3, 3), name="S", symmetric=True)
     L, multipliers = lagrangian(kopt.Program(cp.Minimize(cp.trace(A @ S)), {"nu": cp.trace(S) == 1, "Z": S >> 0}))
     nu, Z = multipliers["nu"], multipliers["Z"]
-    return Derivation(L, {"stationarity": {}, "conditions": [A + nu * np.eye(3) == Z], "gives": -nu})
+    return Derivation(L, {"stationarity": {}, "conditions": [(A + A.T) / 2 + nu * np.eye(3) == Z], "gives": -nu})
 
 
 RIGHT = [
@@ -162,6 +175,7 @@ RIGHT = [
     unit_norm,
     unit_norm_lambda,
     logistic,
+    soft_maximum,
     smallest_eigenvalue,
 ]
 
@@ -255,7 +269,7 @@ MISTAKES = {
         soft_margin,
         conditions(lambda d: [Y @ d["alpha"] == 0]),
         ["dL/dxi"],
-        "L is affine in xi with slope 2.37 - alpha[",
+        "] with slope 2.37 - alpha[",
     ),
     "no condition for b": (
         soft_margin,
@@ -343,6 +357,12 @@ MISTAKES = {
         ["L ="],
         "Leave out the term sum_squares(alpha).",
     ),
+    "missing square, where the other terms cancel": (
+        sphere,
+        gives(lambda d: DIAGONAL @ d["alpha"] + cp.sum(d["alpha"]) - 1),
+        ["L ="],
+        "Add the missing term",
+    ),
     "something else": (soft_margin, gives(lambda d: cp.sum(cp.exp(d["alpha"]))), ["L ="], "Substitute again"),
     "nothing solved": (
         soft_margin,
@@ -415,6 +435,29 @@ def test_parts_can_be_checked_alone() -> None:
     halfway = cp.sum(alpha) - 0.5 * cp.sum_squares(v) - b * (Y @ alpha) + xi @ (C - alpha - mu)
     assert check_step(d.L, stationarity={w: v}, gives=halfway).holds
     assert not check_step(d.L, stationarity={w: v}, gives=halfway - 2 * b * (Y @ alpha)).holds
+
+
+def test_a_result_may_keep_a_variable() -> None:
+    d = soft_margin()
+    w, b, xi, alpha, mu = (d[name] for name in ("w", "b", "xi", "alpha", "mu"))
+    v = d.claims["stationarity"][w]
+    halfway = cp.sum(alpha) - 0.5 * cp.sum_squares(v) - b * (Y @ alpha)
+    claims = {"stationarity": {w: v}, "conditions": [alpha + mu == C], "over": [w, b, xi]}
+    assert [line.claimed for line in check_step(d.L, gives=halfway, **claims).failures] == [
+        "dL/db = 0 under the conditions"
+    ]
+    wrong = check_step(d.L, gives=halfway - 2 * b * (Y @ alpha), **claims).failures[-1]
+    assert wrong.claimed.startswith("L =")
+    assert wrong.fix == "Multiply the term -b * [..] @ alpha by -1, or leave out the term -2 * b * [..] @ alpha."
+
+
+def test_slopes_that_cannot_vanish() -> None:
+    w, b, a = scalars("w", "b", "a")
+    step = check_step(0.5 * w**2 - a * w + b, stationarity={w: a}, conditions=[a == 2])
+    assert [line.what for line in step.failures] == [
+        "L is affine in b with slope 1, which your conditions do not make 0.",
+        "No multipliers were found for which L is stationary in b.",
+    ]
 
 
 def test_multipliers_are_told_from_primal_variables() -> None:

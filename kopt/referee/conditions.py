@@ -54,10 +54,10 @@ class Condition:
             size,
         )
 
-    def violation(self, z: np.ndarray) -> np.ndarray:
-        """By how much each row is missed, relative to its terms."""
+    def violation(self, z: np.ndarray, like: float) -> np.ndarray:
+        """By how much each row is missed, relative to its terms if every entry of z were of a given size."""
         value = self.rows @ z + self.offset
-        terms = np.abs(self.rows) @ np.abs(z) + self.size
+        terms = np.abs(self.rows) @ np.full(len(z), like) + self.size
         missed = np.abs(value) if self.equality else np.maximum(value, 0.0)
         return np.divide(missed, terms, out=np.zeros_like(missed), where=terms > 0)
 

@@ -200,12 +200,9 @@ class Derivation:
 
     def _beside(self, measure: Callable[[], np.ndarray], moved: Sequence[cp.Variable]) -> float:
         """The largest entry of a measure when some variables are moved by about their own size, or less."""
-        follow = moved is self.rest
         for k in range(HALVINGS):
-            with restored(self.variables):
+            with restored(moved):
                 self._move(moved, 2.0**-k)
-                if follow:
-                    self.substitute()
                 size = _largest(measure())
             if np.isfinite(size):
                 return size

@@ -222,12 +222,13 @@ def _wrong_bound(base: Finding, line: Line, twin: Line, needed: str, reason: str
 
 
 def _twin(line: Line, others: list[Line]) -> Line | None:
-    """A line with the same coefficients, on the same side where both are inequalities."""
+    """The line with the same coefficients, on the same side where both are inequalities, and the nearest offset."""
+    found = []
     for other in others:
         factor = parallel(line.row, other.row)
         if factor is not None and (factor > 0 or line.equality or other.equality):
-            return other
-    return None
+            found.append((abs(factor * other.offset - line.offset), other))
+    return min(found, key=lambda pair: pair[0])[1] if found else None
 
 
 def _demand(trial: Trial, line: Line) -> str:

@@ -99,7 +99,7 @@ def _one_term(comparisons: Sequence[Comparison]) -> Iterator[Explanation]:
             return _scalar_fit(comparison, comparison.terms[:, k], _difference(comparison))
 
         changes = _fit_all(comparisons, fit)
-        if changes is not None:
+        if changes is not None and np.max(np.abs(changes)) > FITS:
             yield _coefficient(first.words.term(term), [1.0 + change for change in changes], cost=k / 100)
 
 
@@ -166,7 +166,7 @@ def _library(comparisons: Sequence[Comparison]) -> Iterator[Explanation]:
 
 def _replaced(text: str, old: str | None, factors: list[float], cost: float) -> Explanation:
     def say(factor: str) -> Sentences:
-        new = f"{factor} * {text}"
+        new = text if factor == "1" else f"{factor} * {text}"
         if old is None:
             what, fix = f"The dual objective lacks the term {new}.", f"Add {new}."
         else:

@@ -245,6 +245,6 @@ def multipliers_agree(optimum: Optimum) -> bool | None:
     program = optimum.primal.program
     parts = [program.cones[n].from_cvxpy(program.constraints[n].dual_value) for n in claimed.variables]
     z = np.concatenate([np.ravel(part, order="F") for part in parts])
-    feasible = all(np.all(c.violation(z) <= ATTAINED) for c in claimed.conditions)
+    feasible = all(np.all(c.violation(z, like=np.max(np.abs(z))) <= ATTAINED) for c in claimed.conditions)
     value = trial.claimed.sign * float(np.sum(claimed.values(z)))
     return feasible and abs(value - optimum.primal.value) <= ATTAINED * optimum.scale

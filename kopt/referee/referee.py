@@ -272,8 +272,7 @@ def _judged(evidence: _Evidence) -> tuple[Judgement, str | None]:
     if unknown > known or not (known or evidence.findings):
         evidence.notes.append(f"At {unknown} of {unknown + known} points no solver could minimise the Lagrangian.")
         return Judgement.UNDECIDED, None
-    compared = [optimum.attained for optimum in evidence.optima if optimum.compared]
-    if sum(compared) < len(compared) / 2:
+    if _doubtful(evidence):
         return Judgement.UNDECIDED, None
     if any(finding.kind in RESTRICTING for finding in evidence.findings):
         if any(optimum.attained for optimum in evidence.optima):
@@ -281,6 +280,13 @@ def _judged(evidence: _Evidence) -> tuple[Judgement, str | None]:
         evidence.notes.append("The claimed feasible set is smaller, and no instance has an optimum to compare.")
         return Judgement.UNDECIDED, None
     return Judgement.EXACT, None
+
+
+def _doubtful(evidence: _Evidence) -> bool:
+    """Whether most optima differ although no fault was found, and the domain was not known completely."""
+    compared = [optimum.attained for optimum in evidence.optima if optimum.compared]
+    complete = all(trial.complete and trial.claimed_region.curved is None for trial in evidence.trials)
+    return not complete and not evidence.findings and sum(compared) < len(compared) / 2
 
 
 def _merged(findings: Sequence[Finding]) -> list[Fault]:

@@ -24,16 +24,18 @@ def scaling(trials: Sequence[Trial], settings: Sequence[Mapping[str, float]]) ->
     candidates: list[tuple[str, Mapping[str, float]]] = [("1", {"": 1.0}), *simple_factors(settings[0])]
     for text, factor in candidates:
         multiples = [evaluated(factor, setting) for setting in settings]
-        if _value_factor(trials[0], multiples[0]) is None:
+        if not _allowed([_value_factor(trials[0], multiples[0])], multiples[:1]):
             continue
         values = [_scaled_everywhere(trial, multiple) for trial, multiple in zip(trials, multiples, strict=True)]
-        if all(value is not None for value in values) and _allowed(values, multiples):
+        if _allowed(values, multiples):
             value_text = factor_text([float(value or 0.0) for value in values], settings)
             return f"{value_text} times the dual function, at multipliers times {text}"
     return None
 
 
 def _allowed(values: Sequence[float | None], multiples: Sequence[float]) -> bool:
+    if None in values:
+        return False
     s, t = np.array(values, dtype=float), np.array(multiples)
     product, value, multiple = (np.allclose(each, 1.0, rtol=CONSTANT) for each in (s * t, s, t))
     return bool((product or value or multiple) and not (value and multiple))

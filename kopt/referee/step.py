@@ -128,6 +128,7 @@ def check_step(
         raise DeclarationError("conditions= is a single constraint.", "Give a list: conditions=[y @ alpha == 0].")
     if isinstance(over, cp.Variable):
         raise DeclarationError("over= is a single variable.", f"Give a list: over=[{over.name()}].")
+    conditions = list(conditions)
     if not stationarity and not conditions and gives is None:
         raise InputError(
             "Nothing is claimed about L.", "Give at least one of stationarity={...}, conditions=[...] and gives=..."
@@ -156,8 +157,7 @@ def _claim_line(d: Derivation, variable: cp.Variable, claimed: cp.Expression) ->
     if worst <= TOLERANCE:
         return Line(said, True, discrepancy=worst)
     entry = int(np.argmax(np.abs(slope)))
-    where = f", in its entry {entry}" if variable.size > 1 else ""
-    what = f"At the claimed {name} the derivative of L in {name} is {slope[entry]:.4g}{where}."
+    what = f"At the claimed {name} the derivative of L in {_entry(variable, entry)} is {slope[entry]:.4g}."
     return Line(said, False, what, *_mended_claim(d, variable, claimed), discrepancy=worst)
 
 
@@ -238,16 +238,20 @@ def _slope_line(d: Derivation, variable: cp.Variable) -> Line:
     if worst <= TOLERANCE:
         return Line(said, True, discrepancy=worst)
     entry = int(np.argmax(np.abs(slope)))
-    where = f" in its entry {entry}" if variable.size > 1 else ""
     unless = "which your conditions do not make 0" if d.conditions else "which no condition makes 0"
     return Line(
         said,
         False,
-        f"L is affine in {name} with slope {_slope(d, variable, entry)}{where}, {unless}.",
+        f"L is affine in {_entry(variable, entry)} with slope {_slope(d, variable, entry)}, {unless}.",
         f"Where that is not 0, L is unbounded below in {name}.",
         f"Add the condition that it is 0, or claim nothing about {name}: name the other variables in over=[...].",
         worst,
     )
+
+
+def _entry(variable: cp.Variable, entry: int) -> str:
+    index = ", ".join(str(i) for i in np.unravel_index(entry, variable.shape, order="F"))
+    return f"{variable.name()}[{index}]" if index else str(variable.name())
 
 
 def _slope(d: Derivation, variable: cp.Variable, entry: int) -> str:

@@ -96,7 +96,7 @@ class Trial:
             terms = np.abs(self.claimed.values(10.0**exponent * direction))
             terms = terms[terms > 0]
             shares.append(np.min(terms) / np.sum(terms) if len(terms) and np.isfinite(terms).all() else 0.0)
-        best = np.flatnonzero(np.array(shares) >= np.max(shares))
+        best = np.flatnonzero(np.array(shares) >= np.max(shares) / 2)
         return float(10.0 ** EXPONENTS[best[np.argmin(np.abs(EXPONENTS[best]))]])
 
     @cached_property

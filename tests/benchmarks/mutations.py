@@ -13,7 +13,7 @@ import argparse
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,16 +129,20 @@ def table(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def listed(outcomes: Iterable[Outcome]) -> str:
-    """The mutants that were let pass, those that were not located, and alarms about what is not different."""
+def listed(outcomes: Sequence[Outcome]) -> str:
+    """The mutants that were let pass or half pass, those that were not located, and those that are not different."""
     survivors = [o for o in outcomes if o.different and not o.refused]
     unlocated = [o for o in outcomes if o.different and o.refused and not o.located]
     equivalent = [o for o in outcomes if not o.different and o.kind != CONTROL]
     alarms = [o for o in equivalent if o.judgement == Judgement.WRONG.word]
+    scaled = [o for o in outcomes if o.different and o.judgement == Judgement.SCALED.word]
+    smaller = [o for o in outcomes if o.judgement == Judgement.RESTRICTED.word and not o.restricted]
     lines = []
     for heading, group in (
         ("survivors", survivors),
         ("not located", unlocated),
+        ("judged scaled", scaled),
+        ("judged restricted, although the optimum is another on some instance", smaller),
         ("equivalent by the oracle", equivalent),
         ("equivalent, but judged wrong", alarms),
     ):
