@@ -1,4 +1,4 @@
-"""Kernel machines declared as a primal and a dual, solved, and certified."""
+"""Kernel machines declared as a primal and a dual, refereed, solved, and certified."""
 
 from kopt.claim import Claim, at_most, counting_claims, equal
 from kopt.combination import Combination
@@ -10,6 +10,9 @@ from kopt.gram import diagnose, repair
 from kopt.parameters import Domain, fraction, nonnegative, parameter, positive
 from kopt.point import Point
 from kopt.program import Program
+from kopt.referee import CounterExample, Fault, Judgement, Kind, Verdict, referee
+from kopt.referee.lagrangian_of import lagrangian
+from kopt.referee.step import Step, check_step
 from kopt.sample import Sample
 from kopt.solution import Solution
 from kopt.solvers import CertificateWarning, solve
@@ -24,11 +27,15 @@ __all__ = [
     "CertificateWarning",
     "Claim",
     "Combination",
+    "CounterExample",
     "DeclarationError",
     "Domain",
+    "Fault",
     "Formulation",
     "Infeasible",
     "InputError",
+    "Judgement",
+    "Kind",
     "KoptError",
     "Point",
     "Program",
@@ -36,18 +43,23 @@ __all__ = [
     "Sample",
     "Solution",
     "SolverError",
+    "Step",
     "Task",
+    "Verdict",
     "View",
     "at_most",
+    "check_step",
     "counting_claims",
     "diagnose",
     "discover",
     "equal",
     "fraction",
+    "lagrangian",
     "minimise_hinges",
     "nonnegative",
     "parameter",
     "positive",
+    "referee",
     "repair",
     "solve",
     "verify",

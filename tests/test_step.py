@@ -15,6 +15,7 @@ import kopt
 from formulations.classification import SoftMargin
 from kopt.errors import DeclarationError, InputError, KoptError
 from kopt.kernels import Linear
+from kopt.referee.derivation import derivative
 from kopt.referee.lagrangian_of import lagrangian
 from kopt.referee.step import Step, check_step
 from kopt.views import ExplicitView
@@ -420,6 +421,21 @@ def test_the_same_step_written_otherwise() -> None:
         gives=-cp.sum_squares(v) / 2 + np.ones(N) @ alpha,
     )
     assert step.holds, str(step)
+
+
+def test_terms_that_cancel_for_every_value() -> None:
+    """A slope of 1e-16 here is 1e-16 nearby as well, and is 0 all the same."""
+    w, (b,), (alpha,) = cp.Variable(N, name="w"), scalars("b"), vectors("alpha")
+    L = 0.5 * cp.sum_squares(w) - alpha @ w + 0.1 * b * cp.sum(alpha) - cp.sum(cp.multiply(alpha, 0.1 * b * np.ones(N)))
+    assert check_step(L, stationarity={w: alpha}, gives=-0.5 * cp.sum_squares(alpha)).holds
+
+
+@pytest.mark.parametrize("m", np.linspace(-3.0, 3.0, 25))
+@pytest.mark.parametrize("size", [1.0, 4.0, 16.0])
+def test_derivatives_are_not_fooled_by_coarse_differences(m: float, size: float) -> None:
+    """log(1 + exp(-m)) is odd but for a line: coarse differences agree by accident."""
+    found = derivative(lambda t: float(np.logaddexp(0.0, -m - t)), size)
+    assert found == pytest.approx(-1 / (1 + np.exp(m)), abs=1e-10)
 
 
 def test_parts_can_be_checked_alone() -> None:
