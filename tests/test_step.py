@@ -407,6 +407,14 @@ def test_scales_do_not_matter(scale: float, cost: float) -> None:
     assert not d.check(gives=0.5 * cp.sum(d["alpha"]) - 0.5 * cp.sum_squares(v)).holds
 
 
+@pytest.mark.parametrize("factor", [1e-12, 1e12])
+def test_a_multiple_of_the_lagrangian(factor: float) -> None:
+    d = soft_margin()
+    assert check_step(factor * d.L, **{**d.claims, "gives": factor * d.claims["gives"]}).holds
+    superfluous = [*d.claims["conditions"], cp.sum(d["alpha"]) == 1]
+    assert len(check_step(factor * d.L, conditions=superfluous).failures) == 1
+
+
 def test_the_same_step_written_otherwise() -> None:
     """One sum for all constraints, a square that cancels, a condition solved for mu, claims in a chain."""
     w, u = cp.Variable(D, name="w"), cp.Variable(D, name="u")

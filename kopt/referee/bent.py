@@ -49,8 +49,7 @@ def _outside(trial: Trial, name: str, z: np.ndarray, violation: float) -> Findin
         )
 
     kind = Kind.WRONG_ELIMINATED_MULTIPLIER if bent else Kind.MISSING_BOUND
-    claimed = trial.claimed.sign * float(np.sum(trial.claimed.values(z)))
-    return Finding(kind, name, trial, say, None, z, claimed, -trial.claimed.sign * np.inf)
+    return Finding(kind, name, trial, say, None, z, *trial.unbounded_at(z))
 
 
 def with_best_multipliers(comparison: Comparison) -> tuple[Comparison, list[Finding]]:

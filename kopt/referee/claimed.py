@@ -143,6 +143,12 @@ class Claimed:
                 m[self.lagrangian.slices[name]] = value.ravel(order="F")
         return m
 
+    @property
+    def columns(self) -> dict[str, slice]:
+        """The place of each dual variable in z."""
+        ends = np.cumsum([0, *(v.size for v in self.variables.values())])
+        return {name: slice(int(ends[i]), int(ends[i + 1])) for i, name in enumerate(self.variables)}
+
     def by_name(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """The dual variables."""
         return split(z, self.variables)

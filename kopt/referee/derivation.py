@@ -160,7 +160,7 @@ class Derivation:
                     v.save_value(x + t * d)
                 return self._sum_of_terms(variables)
 
-            size = max(_size(x) for x in start)
+            size = max(_size(x) for x in start) / (max(_largest(d) for d in direction) or 1.0)
             if {v.id for v in variables} <= {v.id for v in self.bound}:
                 return (shifted(size) - shifted(-size)) / (2 * size)
             return derivative(shifted, size)

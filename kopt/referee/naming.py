@@ -8,8 +8,8 @@ import numpy as np
 
 from kopt.cones import Free
 from kopt.referee.conditions import Condition, Role
-from kopt.referee.domain import Line, lines
 from kopt.referee.finding import Finding, Sentences
+from kopt.referee.lines import Line, lines
 from kopt.referee.pointwise import Comparison
 from kopt.referee.trial import Trial
 from kopt.referee.verdict import Kind

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kopt.referee.bent import outside_their_cone
-from kopt.referee.domain import missing, repaired_multipliers, superfluous
+from kopt.referee.domain import missing, superfluous
+from kopt.referee.eliminated import repaired_multipliers
 from kopt.referee.factors import evaluated, factor_text, simple_factors
 from kopt.referee.trial import Trial
 

@@ -75,13 +75,11 @@ class Trial:
         conditions = [*self.claimed.conditions, *self.demanded]
         rows = np.vstack([np.zeros((0, self.claimed.width)), *(c.rows for c in conditions)])
         offset = np.abs(np.concatenate([np.zeros(0), *(c.offset for c in conditions)]))
-        sizes, start = [], 0
-        for variable in self.claimed.variables.values():
-            columns = slice(start, start + variable.size)
+        sizes = []
+        for columns in self.claimed.columns.values():
             largest = np.max(np.abs(rows[:, columns]), axis=1, initial=0.0)
             used = (largest > 0) & (offset > 0)
             sizes.append(float(np.median(offset[used] / largest[used])) if used.any() else np.nan)
-            start += variable.size
         known = [size for size in sizes if np.isfinite(size)]
         default = float(np.median(known)) if known else self.balance
         filled = [size if np.isfinite(size) else default for size in sizes]
@@ -163,6 +161,11 @@ class Trial:
     def minimum(self, z: np.ndarray) -> Minimum:
         """The minimum of the Lagrangian at the multipliers that z stands for."""
         return self.lagrangian.minimise(self.multipliers(z))
+
+    def unbounded_at(self, z: np.ndarray) -> tuple[float, float]:
+        """The claimed value at a point, and the true one where the Lagrangian is unbounded, in the user's sense."""
+        sign = self.claimed.sign
+        return sign * float(np.sum(self.claimed.values(z))), -sign * np.inf
 
     def points(self, region: Region) -> list[np.ndarray]:
         """Points of a region: on its faces, near 0 in the balance of the terms, and mixtures of these."""

@@ -121,11 +121,14 @@ def table(outcomes: Sequence[Outcome]) -> str:
     lines.append("judged " + ", ".join(f"{word} {words.count(word)}" for word in dict.fromkeys(words)))
     named = [len(o.faults) for o in counted if o.different and o.refused]
     lines.append(f"{sum(named) / max(1, len(named)):.2f} faults named per refused mutant")
-    dual = [o for o in counted if o.different and o.kind not in BESIDE_THE_VALUE]
-    once, always = sum(o.at_optimum or 0.0 for o in dual), sum(o.at_optimum == 1 for o in dual)
-    lines.append(f"of {len(dual)} with a wrong objective or set, a check at the optimum lets {once:.1f} pass on one")
-    lines.append(f"instance (the mean over the oracle's), {always} on every one of them")
     lines.append(f"{sum(o.restricted for o in counted)} differ by a smaller set with the same optimum only")
+    dual = [o for o in counted if o.at_optimum is not None and o.kind not in BESIDE_THE_VALUE]
+    if dual:
+        once, always = sum(o.at_optimum or 0.0 for o in dual), sum(o.at_optimum == 1 for o in dual)
+        lines.append(
+            f"of {len(dual)} with a wrong objective or set, a check at the optimum lets {once:.1f} pass on one"
+        )
+        lines.append(f"instance (the mean over the oracle's), {always} on every one of them")
     return "\n".join(lines)
 
 
