@@ -11,11 +11,10 @@ from kopt.parameters import Domain, fraction, nonnegative, parameter, positive
 from kopt.point import Point
 from kopt.program import Program
 from kopt.referee import CounterExample, Fault, Judgement, Kind, Verdict, referee
-from kopt.referee.lagrangian_of import lagrangian
-from kopt.referee.step import Step, check_step
 from kopt.sample import Sample
 from kopt.solution import Solution
 from kopt.solvers import CertificateWarning, solve
+from kopt.steps import Step, check_step, lagrangian
 from kopt.task import Task
 from kopt.verify import Certificate, verify
 from kopt.views import View

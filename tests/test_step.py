@@ -15,9 +15,9 @@ import kopt
 from formulations.classification import SoftMargin
 from kopt.errors import DeclarationError, InputError, KoptError
 from kopt.kernels import Linear
-from kopt.referee.derivation import derivative
-from kopt.referee.lagrangian_of import lagrangian
-from kopt.referee.step import Step, check_step
+from kopt.steps.derivation import derivative
+from kopt.steps.lagrangian import lagrangian
+from kopt.steps.step import Step, check_step
 from kopt.views import ExplicitView
 
 N, D = 5, 2

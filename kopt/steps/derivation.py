@@ -17,14 +17,16 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 
 from kopt.cones import Free, NonNegative
 from kopt.errors import InputError
-from kopt.referee.allowed import HIGHEST, LOWEST, Allowed, distinct, stacked, unstack
-from kopt.referee.notation import is_one, shown
-from kopt.referee.stated import affine_cone, check_leaves, check_primal, claim, in_order, occurring, scalar
 from kopt.referee.terms import Term, additive_terms
+from kopt.steps.allowed import HIGHEST, LOWEST, Allowed, distinct, stacked, unstack
+from kopt.steps.notation import is_one, shown
+from kopt.steps.stated import affine_cone, check_leaves, check_primal, claim, in_order, occurring, scalar
 
 # What counts as 0, relative to the absolute terms of a value, or to the size of a derivative nearby. Extrapolated
 # differences reach 1e-10; what somebody forgot is far above.
 TOLERANCE = 1e-8
+# Terms that cancel for every value leave rounding in a derivative here and nearby: it counts beside this part of them.
+CANCELLED = 1e-6
 # Multipliers are corrected until the slopes that have to vanish are this small.
 SETTLED = 1e-10
 # How often differences are halved, and how often multipliers are corrected, before giving up.
@@ -171,10 +173,6 @@ class Derivation:
         values = [t.coefficient * value_of(t.expression) for t, used in self._terms if used & ids]
         return float(np.sum(np.abs(values) if absolute else values))
 
-    def absolute_terms(self) -> float:
-        """The sum of the absolute terms of L."""
-        return self._sum_of_terms(self.variables, absolute=True)
-
     def largest_slope(self, variable: cp.Variable, points: int) -> tuple[float, np.ndarray]:
         """The largest derivative in a variable at several random points: as a ratio, and the gradient there."""
         found = []
@@ -187,8 +185,7 @@ class Derivation:
         """The largest derivative in a variable, relative to what it is when it or the multipliers are moved."""
         slope = _largest(self.gradient(variable))
         size = self._slope_size(variable, [variable]) + self._slope_size(variable, self.rest)
-        # Terms that cancel for every value leave rounding here and nearby.
-        cancelled = 1e-6 * self._sum_of_terms([variable], absolute=True) / _size(variable.value)
+        cancelled = CANCELLED * self._sum_of_terms([variable], absolute=True) / _size(variable.value)
         return _quotient(slope, size + cancelled)
 
     def _slope_size(self, variable: cp.Variable, moved: Sequence[cp.Variable]) -> float:
@@ -299,7 +296,7 @@ def derivative(f: Callable[[float], float], size: float) -> float:
 def distributed_terms(expression: cp.Expression, coefficient: float = 1.0) -> list[Term]:
     """The terms of which an expression is the sum, products and sums of entries multiplied out.
 
-    >>> from kopt.referee.notation import text
+    >>> from kopt.steps.notation import text
     >>> x, y = cp.Variable(2, name="x"), cp.Variable(2, name="y")
     >>> [(t.coefficient, text(t.expression)) for t in distributed_terms(x @ (y - 3 * x - 2))]
     [(1.0, 'x @ y'), (-3.0, 'x @ x'), (-2.0, 'sum(x)')]

@@ -11,12 +11,12 @@ import numpy as np
 from cvxpy.constraints.constraint import Constraint
 
 from kopt.errors import DeclarationError, InputError
-from kopt.referee.allowed import stacked
-from kopt.referee.derivation import TOLERANCE, Derivation, restored, value_of
-from kopt.referee.mending import SAME, Table, constants
-from kopt.referee.notation import affine, factor, shown, text
 from kopt.show import html
 from kopt.show.text import Branch, tree
+from kopt.steps.allowed import stacked
+from kopt.steps.derivation import TOLERANCE, Derivation, restored, value_of
+from kopt.steps.mending import SAME, Table, constants
+from kopt.steps.notation import affine, factor, shown, text
 
 # Points at which each line is tried; a fit uses as many again for each term.
 POINTS = 6

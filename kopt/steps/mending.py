@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 
-from kopt.referee.derivation import distributed_terms, value_of
-from kopt.referee.notation import AGREES, factor, number, text
 from kopt.referee.terms import Term, additive_terms
+from kopt.steps.derivation import distributed_terms, value_of
+from kopt.steps.notation import AGREES, factor, number, text
 
 # Two sums are the same if they differ by this little, relative to their absolute terms: only rounding is in the way,
 # and a term that is wrong may be small beside the others.

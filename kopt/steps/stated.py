@@ -11,8 +11,8 @@ from cvxpy.constraints.constraint import Constraint
 
 from kopt.cones import Free, NonNegative, cone_of
 from kopt.errors import DeclarationError, InputError
-from kopt.referee.allowed import distinct
-from kopt.referee.notation import text
+from kopt.steps.allowed import distinct
+from kopt.steps.notation import text
 
 Claim = tuple[cp.Variable, cp.Expression]
 
