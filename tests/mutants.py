@@ -217,7 +217,7 @@ def term_texts(cls: type[Formulation], prototype: Prototype, indices: Sequence[i
     parts = additive_terms(dual_of(cls, prototype, view).objective.expr)
     words = Words(prototype.sample, view)
     for index in indices:
-        yield skeleton(words.expression(parts[index][1]))
+        yield skeleton(words.text(parts[index][1]))
 
 
 # The dual constraints.
@@ -321,7 +321,7 @@ def shown(constraint: Constraint) -> str:
 def domain_texts(cls: type[Formulation], prototype: Prototype) -> list[str]:
     """The constraints in `domain=` as a verdict shows them."""
     view = ProductView(prototype.sample)
-    return [Words(prototype.sample, view).constraint(each) for each in dual_of(cls, prototype, view).domain]
+    return [Words(prototype.sample, view).text(each) for each in dual_of(cls, prototype, view).domain]
 
 
 def texts_of_domain(cls: type[Formulation], prototypes: Sequence[Prototype], slot: Slot) -> Part:

@@ -132,7 +132,11 @@ class TestFaultsOfTheObjective:
             (lambda f, s, a, w: -0.5 * w.norm_squared, Kind.MISSING_TERM, "sum(alpha)"),
             (lambda f, s, a, w: cp.sum(a), Kind.MISSING_TERM, "(y * alpha)' K (y * alpha)"),
             (lambda f, s, a, w: cp.sum(a) - 0.5 * w.norm_squared + 3, Kind.WRONG_TERM, "3"),
-            (lambda f, s, a, w: cp.sum(a) - 0.5 * w.norm_squared - cp.sum_squares(a), Kind.WRONG_TERM, "||alpha||^2"),
+            (
+                lambda f, s, a, w: cp.sum(a) - 0.5 * w.norm_squared - cp.sum_squares(a),
+                Kind.WRONG_TERM,
+                "sum_squares(alpha)",
+            ),
             (lambda f, s, a, w: cp.sum(a) - 0.5 * s.combination(a).norm_squared, Kind.WRONG_TERM, "phi"),
         ],
     )
@@ -581,4 +585,4 @@ def test_the_verdict_of_a_parameterless_cost():
 
     [fault] = referee(Forgetful).faults
     assert fault.factor == "1/C"
-    assert fault.where == "-0.5 * ||beta||^2"
+    assert fault.where == "-0.5 * sum_squares(beta)"

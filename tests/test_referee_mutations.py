@@ -16,8 +16,8 @@ from tests.instances import BY_NAME
 from tests.mutants import CONTROL, Mutant, Part, Prototype, mutants, skeleton, with_dual
 from tests.oracle import Oracle, conflict, instances
 
-# Together they take about a minute and a half on one core. The referee judges on as many instances as it does by default: the
-# first three of a nu-machine have no slack at the optimum, so that no recovery of the slacks is wrong on them.
+# The file takes about a minute and a half on one core. The referee judges on as many instances as it does by default:
+# the first three of a nu-machine have no slack at the optimum, so that no recovery of the slacks is wrong on them.
 MUTANTS_OF_EACH = 4
 
 

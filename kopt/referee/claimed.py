@@ -94,7 +94,7 @@ class Claimed:
     def shown(self, label: str) -> str:
         """A constraint by its name, or by its text where it has none."""
         unnamed = dict(zip(self.labels[len(self.program.cones) :], self.program.domain, strict=True))
-        return self.words.constraint(unnamed[label]) if label in unnamed else label
+        return self.words.text(unnamed[label]) if label in unnamed else label
 
     def _read_multipliers(self) -> None:
         L = self.lagrangian

@@ -182,7 +182,7 @@ def _nothing(comparisons: Sequence[Comparison]) -> Explanation:
     trial = comparisons[0].trial
 
     def say(_: str) -> Sentences:
-        text = trial.words.expression(trial.claimed.program.objective.expr)
+        text = trial.words.text(trial.claimed.program.objective.expr)
         return (
             f"The dual objective {text} is not the minimum of the Lagrangian.",
             "At the point shown the two values differ; no change of a single term explains all points.",

@@ -7,29 +7,18 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from cvxpy.atoms.affine.add_expr import AddExpression
-from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression, multiply
-from cvxpy.atoms.affine.index import index, special_index
-from cvxpy.atoms.affine.promote import Promote
-from cvxpy.atoms.affine.sum import Sum
-from cvxpy.atoms.affine.unary_operators import NegExpression
-from cvxpy.atoms.elementwise.power import Power
-from cvxpy.atoms.quad_over_lin import quad_over_lin
-from cvxpy.constraints.constraint import Constraint
-from cvxpy.constraints.nonpos import Inequality
-from cvxpy.constraints.zero import Equality
 
 from kopt.referee.factors import named_number
-from kopt.referee.terms import Term, additive_terms
+from kopt.referee.terms import Term
 from kopt.sample import Sample
+from kopt.show.expression import Writer
 from kopt.views import ProductView
 from kopt.views.products import ProductCombination
 
-LONGEST = 70
 SHOWN = 6
 
 
-class Words:
+class Words(Writer):
     """Names for the numbers and vectors of one sample, and the texts that use them."""
 
     def __init__(
@@ -46,87 +35,30 @@ class Words:
 
     def term(self, term: Term) -> str:
         """A term with its coefficient."""
-        return _product(term.coefficient, self.expression(term.expression))
+        return _product(term.coefficient, self.text(term.expression))
 
-    def expression(self, expression: cp.Expression) -> str:
-        """An expression as text; what has no words of its own is shown as CVXPY shows it."""
-        text = self._written(expression)
-        return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
-
-    def constraint(self, constraint: Constraint) -> str:
-        """A constraint, with the constant on the right."""
-        match constraint:
-            case Inequality() | Equality():
-                left, right = constraint.args
-                relation = "=" if isinstance(constraint, Equality) else "<="
-                if left.is_constant():
-                    left, right, relation = right, left, {"=": "=", "<=": ">="}[relation]
-                text = f"{self._written(left)} {relation} {self._written(right)}"
-            case cp.PSD():
-                text = f"{self._written(constraint.args[0])} >> 0"
-            case _:
-                text = str(constraint)
-        return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
-
-    def _written(self, expression: cp.Expression) -> str:
-        args = expression.args
-        match expression:
-            case cp.Variable():
-                return self._leaf(expression)
-            case _ if expression.is_constant():
-                return self._constant(np.asarray(expression.value))
-            case AddExpression():
-                parts = [_product(t.coefficient, self._written(t.expression)) for t in additive_terms(expression)]
-                return " + ".join(parts).replace("+ -", "- ")
-            case NegExpression():
-                return f"-{self._enclosed(args[0])}"
-            case Promote():
-                return self._written(args[0])
-            case Sum():
-                return f"sum({self._written(args[0])})"
-            case MulExpression() if args[0].ndim == args[1].ndim == 1 and expression.ndim == 0:
-                return f"sum({self._enclosed(args[0])} * {self._enclosed(args[1])})"
-            case MulExpression() | multiply():
-                factors = [part for part in map(self._enclosed, args) if part != "1"]
-                return " * ".join(factors) or "1"
-            case quad_over_lin() if args[1].is_constant() and args[1].value == 1:
-                return f"||{self._written(args[0])}||^2"
-            case DivExpression():
-                return f"{self._enclosed(args[0])} / {self._enclosed(args[1])}"
-            case Power():
-                return f"{self._enclosed(args[0])}^{float(expression.p.value):g}"
-        if isinstance(expression, index | special_index):
-            return str(expression)
-        return f"{type(expression).__name__}({', '.join(map(self._written, args))})"
-
-    def _enclosed(self, expression: cp.Expression) -> str:
-        text = self._written(expression)
-        return f"({text})" if isinstance(expression, AddExpression | NegExpression) else text
-
-    def _leaf(self, variable: cp.Variable) -> str:
+    def variable(self, variable: cp.Variable) -> str:
+        """A dual variable by its name; what stands for a vector in feature space, in the words of a paper."""
         vector = self.view.leaves.get(variable.id) if self.view is not None else None
         if vector is None:
-            return str(variable.name())
+            return super().variable(variable)
         name = vector.name
         if isinstance(vector, ProductCombination):
-            name = f"sum_i ({self._written(vector.coefficients)})_i phi(x_i)"
+            name = f"sum_i ({self.text(vector.coefficients)})_i phi(x_i)"
             for leaf, t in vector.quotients:
                 if leaf is variable:
-                    return f"||{name}||^2 / ({self._written(t)})"
+                    return f"||{name}||^2 / ({self.text(t)})"
         if variable is vector.values:
             return f"<{name}, phi(x_i)>"
         return f"||{name}||^2" if variable is vector.norm_squared else f"||{name}||"
 
-    def _constant(self, value: np.ndarray) -> str:
-        if value.ndim and value.size and np.all(value == value.flat[0]):
-            value = value.flat[0]
-        if np.ndim(value) == 0:
-            return f"{float(value):.6g}"
+    def array(self, value: np.ndarray) -> str:
+        """A multiple of a vector of the sample by its name."""
         for name, vector in self.vectors.items():
             factor = proportion(value, vector)
             if factor is not None:
                 return _product(factor, name)
-        return "v" if value.ndim == 1 else "M"
+        return super().array(value)
 
     def relation(self, blocks: Mapping[str, np.ndarray], offset: np.ndarray, equality: bool, index: int) -> str:
         """blocks @ variables + offset = 0, or <= 0: one text for all rows where one fits, else the row of an index."""

@@ -18,8 +18,9 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 from kopt.cones import Free, NonNegative
 from kopt.errors import InputError
 from kopt.referee.terms import Term, additive_terms
+from kopt.show.expression import is_ones
 from kopt.steps.allowed import HIGHEST, LOWEST, Allowed, distinct, stacked, unstack
-from kopt.steps.notation import is_one, shown
+from kopt.steps.notation import shown
 from kopt.steps.stated import affine_cone, check_leaves, check_primal, claim, in_order, occurring, scalar
 
 # What counts as 0, relative to the absolute terms of a value, or to the size of a derivative nearby. Extrapolated
@@ -308,7 +309,7 @@ def distributed_terms(expression: cp.Expression, coefficient: float = 1.0) -> li
             found.append(_normalised(term))
             continue
         for parts in product(*(distributed_terms(part) for part in e.args)):
-            factors = [part.expression for part in parts if not (isinstance(e, multiply) and is_one(part.expression))]
+            factors = [part.expression for part in parts if not (isinstance(e, multiply) and is_ones(part.expression))]
             joined = e.copy([part.expression for part in parts]) if len(factors) == len(parts) else factors[0]
             found.append(Term(term.coefficient * prod(part.coefficient for part in parts), joined))
     return found

@@ -1,95 +1,21 @@
-"""Expressions, numbers and factors of a derivation as short text."""
+"""Numbers and factors of a derivation as short text."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
-from cvxpy.atoms.affine.add_expr import AddExpression
-from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression, multiply
-from cvxpy.atoms.affine.promote import Promote
-from cvxpy.atoms.affine.sum import Sum
-from cvxpy.atoms.affine.unary_operators import NegExpression
-from cvxpy.atoms.elementwise.power import Power
-from cvxpy.atoms.pnorm import Pnorm
-from cvxpy.atoms.quad_over_lin import quad_over_lin
-from cvxpy.constraints.constraint import Constraint
-from cvxpy.constraints.nonpos import Inequality
-from cvxpy.constraints.zero import Equality
 from numpy.typing import ArrayLike
 
-LONGEST = 80
+from kopt.show.expression import Writer
+
 # A ratio of two differences of rounded values that equals a fraction agrees with it to this.
 AGREES = 1e-6
 LARGEST_DENOMINATOR = 12
 
-
-def text(expression: cp.Expression | Constraint) -> str:
-    """An expression or a condition on one line; arrays without a name are shown as [..].
-
-    >>> alpha, b = cp.Variable(3, name="alpha"), cp.Variable(name="b")
-    >>> text(cp.sum(alpha) - 0.5 * cp.sum_squares(np.eye(3) @ alpha)), text(np.arange(3) @ alpha + alpha[0] * b == 1)
-    ('sum(alpha) - 0.5 * sum_squares([..] @ alpha)', '[..] @ alpha + alpha[0] * b == 1')
-    """
-    match expression:
-        case Equality():
-            line = " == ".join(map(_written, expression.args))
-        case Inequality():
-            line = " <= ".join(map(_written, expression.args))
-        case Constraint():
-            line = str(expression)
-        case _:
-            line = _written(expression)
-    line = re.sub(r"\s+", " ", line).replace("+ -", "- ")
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
-
-
-def _written(expression: cp.Expression) -> str:
-    """As CVXPY does it, but for brackets, arrays and the arguments that nobody wrote."""
-    args = expression.args
-    match expression:
-        case AddExpression():
-            return " + ".join(map(_written, args))
-        case NegExpression():
-            return f"-{_factor(args[0])}"
-        case Promote():
-            return _written(args[0])
-        case multiply():
-            return " * ".join(map(_factor, args))
-        case MulExpression():
-            sums = [other for one, other in (args, args[::-1]) if one.ndim == other.ndim == 1 and is_one(one)]
-            return f"sum({_written(sums[0])})" if sums else " @ ".join(_factor(arg, matrix=True) for arg in args)
-        case DivExpression():
-            return f"{_factor(args[0])} / {_factor(args[1], matrix=True)}"
-        case Sum():
-            return f"sum({_written(args[0])})"
-        case quad_over_lin() if is_one(args[1]):
-            return f"sum_squares({_written(args[0])})"
-        case Power():
-            return f"{_factor(args[0], matrix=True)}^{float(expression.p.value):g}"
-        case Pnorm() if expression.p == 2:
-            return f"norm({_written(args[0])})"
-        case cp.Constant() if expression.size == 1:
-            return re.sub(r"(?<=\d)\.0$", "", expression.name())
-    if args and not expression.get_data():
-        return f"{type(expression).__name__}({', '.join(map(_written, args))})"
-    return re.sub(r"(?<!\w)\[[-+.,e\d\s\[\]]*\]", "[..]", expression.name())
-
-
-def _factor(expression: cp.Expression, matrix: bool = False) -> str:
-    """A factor of a product, in brackets where it is a sum, or a product inside a product of matrices."""
-    loose = (AddExpression, NegExpression, multiply, DivExpression) if matrix else (AddExpression, NegExpression)
-    inner = expression.args[0] if isinstance(expression, Promote) else expression
-    return f"({_written(inner)})" if isinstance(inner, loose) else _written(inner)
-
-
-def is_one(expression: cp.Expression) -> bool:
-    """Whether an expression is the constant 1 in every entry."""
-    return bool(expression.is_constant() and np.all(np.asarray(expression.value) == 1))
+text = Writer().text
 
 
 def shown(value: Any, most: int = 4) -> str:
