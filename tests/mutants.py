@@ -28,6 +28,7 @@ from kopt import Combination, Formulation, Program, Sample, Task
 from kopt.cones import Cone, Free, NonNegative, SecondOrder, Semidefinite, cone_of
 from kopt.gram import Gram
 from kopt.kernels import Precomputed
+from kopt.referee.instances import numbers_of
 from kopt.referee.verdict import Fault, Kind, Verdict
 from kopt.referee.words import Words
 from kopt.views import ProductView
@@ -215,7 +216,7 @@ def term_texts(cls: type[Formulation], prototype: Prototype, indices: Sequence[i
     """The texts of some terms of the dual objective, without numbers."""
     view = ProductView(prototype.sample)
     parts = additive_terms(dual_of(cls, prototype, view).objective.expr)
-    words = Words(prototype.sample, view)
+    words = Words(prototype.sample, view, numbers_of(prototype.formulation))
     for index in indices:
         yield skeleton(words.text(parts[index][1]))
 
@@ -321,7 +322,8 @@ def shown(constraint: Constraint) -> str:
 def domain_texts(cls: type[Formulation], prototype: Prototype) -> list[str]:
     """The constraints in `domain=` as a verdict shows them."""
     view = ProductView(prototype.sample)
-    return [Words(prototype.sample, view).text(each) for each in dual_of(cls, prototype, view).domain]
+    words = Words(prototype.sample, view, numbers_of(prototype.formulation))
+    return [words.text(each) for each in dual_of(cls, prototype, view).domain]
 
 
 def texts_of_domain(cls: type[Formulation], prototypes: Sequence[Prototype], slot: Slot) -> Part:

@@ -117,7 +117,7 @@ class TestFaultsOfTheObjective:
         """Only numpy and the numbers of the example: alpha' (yy' K) alpha and the sum of alpha."""
         cls = soft_margin(objective=lambda f, s, a, w: cp.sum(a) - w.norm_squared)
         example = referee(cls).faults[0].example
-        alpha, y, K = example.point["alpha"], example.y, example.grams["k"]
+        alpha, y, K = example.point["alpha"], example.y, example.grams["K"]
         quadratic = (y * alpha) @ K @ (y * alpha)
         assert np.all(alpha >= 0)
         assert np.all(alpha <= example.parameters["C"] * (1 if example.costs is None else example.costs) + 1e-12)

@@ -38,6 +38,17 @@ class Evidence:
         return [trial.instance.numbers for trial in self.trials]
 
     @property
+    def discrepancy(self) -> float:
+        """The largest relative difference; inf where a point is allowed on one side only."""
+        if any(np.isinf(finding.true) or np.isnan(finding.claimed) for finding in self._with_points):
+            return np.inf
+        return max((float(np.max(c.discrepancy, initial=0.0)) for c in self.comparisons), default=np.nan)
+
+    @property
+    def _with_points(self) -> list[Finding]:
+        return [f for f in self.findings if f.point is not None and f.kind is not Kind.WRONG_RECOVERY]
+
+    @property
     def blocking(self) -> bool:
         """Whether something is wrong that no smaller feasible set explains."""
         return any(finding.blocks for finding in self.findings)
@@ -82,7 +93,7 @@ def _escaping(comparison: Comparison, found: Sequence[Finding]) -> list[Finding]
 
 
 def _objective_findings(comparisons: Sequence[Comparison]) -> list[Finding]:
-    differing = [c for c in comparisons if c.differs][:EXPLAINED]
+    differing = sorted((c for c in comparisons if c.differs), key=lambda c: c.trial.sample.n)[:EXPLAINED]
     if not differing:
         return []
     found = exchanged(differing)

@@ -50,10 +50,10 @@ def is_simple(text: str) -> bool:
     return "." not in text and "e" not in text
 
 
-def simple_factors(setting: Mapping[str, float]) -> list[tuple[str, Mapping[str, float]]]:
+def simple_factors(settings: Sequence[Mapping[str, float]]) -> list[tuple[str, Mapping[str, float]]]:
     """Factors worth trying: small numbers and powers of one parameter, each with the exponents that define it."""
     found: list[tuple[str, Mapping[str, float]]] = [(_text(number, {}), {"": float(number)}) for number in NUMBERS[1:5]]
-    for name in setting:
+    for name in _common(settings):
         for number, exponent in product(NUMBERS[:3], (1.0, -1.0)):
             found.append((_text(number, {name: exponent}), {"": float(number), name: exponent}))
     return found
@@ -64,11 +64,15 @@ def evaluated(factor: Mapping[str, float], setting: Mapping[str, float]) -> floa
     return float(factor[""] * np.prod([setting[name] ** e for name, e in factor.items() if name]))
 
 
+def _common(settings: Sequence[Mapping[str, float]]) -> list[str]:
+    """The names that are positive numbers in every setting."""
+    return [name for name in settings[0] if all(setting.get(name, 0) > 0 for setting in settings)]
+
+
 def _guesses(settings: Sequence[Mapping[str, float]], fixed: bool = True) -> Iterator[tuple[float, str, np.ndarray]]:
     """Cost, text and values of expressions c p^a q^b."""
-    common = [name for name in settings[0] if all(s.get(name, 0) > 0 for s in settings)]
     # A parameter that never changes cannot be told from a number.
-    varied = [name for name in common if not fixed or len({s[name] for s in settings}) > 1]
+    varied = [name for name in _common(settings) if not fixed or len({s[name] for s in settings}) > 1]
     powers: list[dict[str, float]] = [{}]
     for count in (1, 2):
         for names in combinations(varied, count):

@@ -47,9 +47,10 @@ class Instance:
 
 
 def numbers_of(formulation: Formulation) -> dict[str, float]:
-    """The parameters that are numbers."""
+    """The parameters that are numbers, and the complements of those that are fractions."""
     values = {f.name: getattr(formulation, f.name) for f in dataclasses.fields(formulation)}  # type: ignore[arg-type]
-    return {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
+    numbers = {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
+    return {**numbers, **{f"(1 - {name})": 1 - value for name, value in numbers.items() if 0 < value < 1}}
 
 
 def random_instances(
@@ -97,7 +98,7 @@ def _defined(
 
 
 def _smallness(instance: Instance) -> float:
-    return sum(numbers_of(instance.formulation).values())
+    return sum(value for value in instance.parameters.values() if isinstance(value, int | float))
 
 
 def _largeness(instance: Instance) -> float:

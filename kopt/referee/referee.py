@@ -72,7 +72,7 @@ def _verdict(formulation: Formulation | type[Formulation], instances: Iterable[I
         judgement=judgement,
         instances=len(trials),
         points=sum(int(np.sum(c.known | (c.true == -np.inf))) for c in comparisons),
-        discrepancy=max((float(np.max(c.discrepancy, initial=0.0)) for c in comparisons), default=np.nan),
+        discrepancy=evidence.discrepancy,
         factor=factor,
         faults=tuple(merged(evidence.findings)),
         notes=tuple(evidence.notes),

@@ -22,7 +22,7 @@ POINTS = 6
 
 def scaling(trials: Sequence[Trial], settings: Sequence[Mapping[str, float]]) -> str | None:
     """The two factors in words; None where no simple ones fit all instances."""
-    candidates: list[tuple[str, Mapping[str, float]]] = [("1", {"": 1.0}), *simple_factors(settings[0])]
+    candidates: list[tuple[str, Mapping[str, float]]] = [("1", {"": 1.0}), *simple_factors(settings)]
     for text, factor in candidates:
         multiples = [evaluated(factor, setting) for setting in settings]
         if not _allowed([_value_factor(trials[0], multiples[0])], multiples[:1]):

@@ -186,9 +186,10 @@ class Trial:
 
     def example(self, z: np.ndarray, claimed: float, true: float) -> CounterExample:
         """A counter-example at a point."""
+        grams = {name: gram.dense for name, gram in self.sample.grams.items() if gram.dense.any()}
         return CounterExample(
             parameters=self.instance.parameters,
-            grams={name: gram.dense for name, gram in self.sample.grams.items() if gram.dense.any()},
+            grams=dict(zip(["K"], grams.values(), strict=True)) if len(grams) == 1 else grams,
             y=self.sample.y,
             costs=self.sample.costs if np.any(self.sample.costs != 1.0) else None,
             point=self.claimed.by_name(z),

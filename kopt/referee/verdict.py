@@ -52,7 +52,7 @@ class CounterExample:
     """One instance and one point at which the claim fails, small enough to check by hand.
 
     parameters   of the formulation
-    grams        the Gram matrix of each kernel, by name
+    grams        the Gram matrix of each kernel, by name; "K" where there is only one
     y, costs     as in the sample; None where they play no part
     point        the dual variables, by name
     claimed      what the declaration says at this point: a value, or nan where it forbids the point
@@ -94,7 +94,7 @@ class Fault:
     example: CounterExample | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """The answer of `kopt.referee`.
 
@@ -131,6 +131,8 @@ class Verdict:
 
     def __str__(self) -> str:
         return verdict_tree(self)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return verdict_html(self)

@@ -16,6 +16,7 @@ from kopt.views import ProductView
 from kopt.views.products import ProductCombination
 
 SHOWN = 6
+COMMON = (0.5, -0.5, 0.25, -0.25)
 
 
 class Words(Writer):
@@ -35,7 +36,7 @@ class Words(Writer):
 
     def term(self, term: Term) -> str:
         """A term with its coefficient."""
-        return _product(term.coefficient, self.text(term.expression))
+        return self._times(term.coefficient, self.text(term.expression))
 
     def variable(self, variable: cp.Variable) -> str:
         """A dual variable by its name; what stands for a vector in feature space, in the words of a paper."""
@@ -57,8 +58,13 @@ class Words(Writer):
         for name, vector in self.vectors.items():
             factor = proportion(value, vector)
             if factor is not None:
-                return _product(factor, name)
+                return self._times(factor, name)
         return super().array(value)
+
+    def _times(self, factor: float, text: str) -> str:
+        if abs(factor) == 1:
+            return text if factor > 0 else f"-{text}"
+        return f"{self.number(factor)} * {text}"
 
     def relation(self, blocks: Mapping[str, np.ndarray], offset: np.ndarray, equality: bool, index: int) -> str:
         """blocks @ variables + offset = 0, or <= 0: one text for all rows where one fits, else the row of an index."""
@@ -103,7 +109,7 @@ class Words(Writer):
 
     def number(self, value: float) -> str:
         """A number, as an expression of the parameters where a simple one is this very number."""
-        if value == 0 or float(value).is_integer():
+        if value in COMMON or float(value).is_integer():
             return f"{value + 0.0:g}"
         return named_number(value, self.numbers) or f"{value:.6g}"
 

@@ -37,6 +37,10 @@ class Writer:
         """What a variable is called."""
         return str(variable.name())
 
+    def number(self, value: float) -> str:
+        """What a number is called."""
+        return f"{value:.6g}"
+
     def array(self, value: np.ndarray) -> str:
         """What an array of numbers is called."""
         return "[..]"
@@ -106,7 +110,7 @@ class Writer:
     def _constant(self, expression: cp.Expression) -> str:
         value, name = np.asarray(expression.value), str(expression.name())
         if value.size and np.all(value == value.flat[0]):
-            return f"{float(value.flat[0]):.6g}"
+            return self.number(float(value.flat[0]))
         return self.array(value) if "[" in name else name  # a name without brackets was given by somebody
 
 

@@ -120,7 +120,8 @@ class Table:
             return ""
         count = len(self.claimed)
         wrong = [(t, c) for t, c in zip(self.claimed, change[:count], strict=True) if abs(c) > AGREES]
-        orders = [_rescale(t, number(1 + c, self.numbers)) for t, c in wrong]
+        factors = [(t, 0.0 if abs(1 + c) <= AGREES else 1 + c) for t, c in wrong]
+        orders = [_rescale(t, number(f, self.numbers)) for t, f in factors]
         orders += [_add(t, number(c, self.numbers)) for t, c in zip(added, change[count:], strict=True)]
         return ", and ".join(orders)
 

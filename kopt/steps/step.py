@@ -44,7 +44,7 @@ class Line:
     discrepancy: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Step:
     """The lines of one step of a derivation; it is true in a condition if all of them hold."""
 
@@ -65,6 +65,8 @@ class Step:
 
     def __str__(self) -> str:
         return tree(self._headline, [(f"{_mark(line)} {line.claimed}", _remarks(line)) for line in self.lines])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = [(_mark(line), html.code(line.claimed), _remarks_html(line)) for line in self.lines]
