@@ -316,3 +316,21 @@ def test_a_wrong_dual_is_refused(cls):
     expected = WRONG[cls]
     if expected is not None:
         assert expected in {fault.kind for fault in verdict.faults}, str(verdict)
+
+
+class LogisticWithoutBounds(Logistic):
+    """The entropy is -inf outside [0, C], so that the bounds need not be written."""
+
+    def bounds(self, alpha):
+        return []
+
+
+def test_a_constraint_that_the_objective_implies_may_be_left_out():
+    verdict = referee(LogisticWithoutBounds, instances=4)
+    assert verdict.judgement is Judgement.EXACT, str(verdict)
+
+
+def test_a_smaller_set_with_the_same_optimum_is_restricted():
+    verdict = referee(Restricted, instances=4)
+    assert verdict.judgement is Judgement.RESTRICTED
+    assert kinds(verdict) == {(Kind.SUPERFLUOUS_CONSTRAINT, "rho")}

@@ -6,6 +6,7 @@ other set, by a linear program where that is polyhedral.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,9 +16,14 @@ from kopt.referee.conditions import Condition, Role
 from kopt.referee.finding import Finding, Sentences
 from kopt.referee.lifted import Lifted
 from kopt.referee.lines import SAME, Line, left_over, lines, worst
-from kopt.referee.region import parallel
+from kopt.referee.region import FEASIBLE, parallel
 from kopt.referee.trial import Trial
 from kopt.referee.verdict import Kind
+
+# Where a solver has to minimise the Lagrangian, so many entries of a constraint are tried.
+FEW = 2
+# Fractions of the way to an extreme point at which a claimed objective may still be defined.
+NEARER = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001)
 
 
 def missing(trial: Trial) -> Iterator[Finding]:
@@ -29,10 +35,29 @@ def missing(trial: Trial) -> Iterator[Finding]:
         key = (line.condition.about, line.condition.role)
         if key in reported:
             continue
-        point = worst(trial.claimed_region, line)
+        point = _allowed(trial, line, worst(trial.claimed_region, line))
         if point is not None:
             reported.add(key)
             yield _missing(trial, line, point, claimed_lines, demanded_lines)
+
+
+def _allowed(trial: Trial, line: Line, far: np.ndarray | None) -> np.ndarray | None:
+    """The point itself, or one nearer at which the line is violated as well, where the claimed objective is defined.
+
+    An objective such as an entropy is -inf outside its own domain, which is a constraint of the claimed dual too.
+    """
+    if far is None or np.isfinite(np.sum(trial.claimed.values(far))):
+        return far
+    near = trial.claimed_region.nearest(np.zeros(len(far)))
+    if near is None:
+        return None
+    for t in NEARER:
+        point = t * far + (1 - t) * near
+        value = float(line.row @ (point / trial.unit) + line.offset)
+        violated = abs(value) if line.equality else value
+        if violated > FEASIBLE and np.isfinite(np.sum(trial.claimed.values(point))):
+            return point
+    return None
 
 
 def _missing(trial: Trial, line: Line, z: np.ndarray, claimed_lines: list[Line], demanded: list[Line]) -> Finding:
@@ -108,9 +133,11 @@ def superfluous(trial: Trial) -> Iterator[Finding]:
     claimed_lines = lines(trial.claimed.conditions, trial.unit)
     lifted = Lifted(trial)
     reported: set[str] = set()
+    tried: Counter[str] = Counter()
     for line in left_over(claimed_lines, lifted.plain_lines()):
         where = line.condition.about
-        if where in reported:
+        tried[where] += 1
+        if where in reported or (trial.lagrangian.remainder is not None and tried[where] > FEW):
             continue
         for z, m in lifted.outside(line):
             true = trial.lagrangian.minimise(m)

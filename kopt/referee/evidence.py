@@ -62,7 +62,7 @@ def gathered(trials: Sequence[Trial]) -> Evidence:
         region = trial.common_region if any(finding.blocks for finding in found) else trial.claimed_region
         points = trial.points(region)
         comparison = compare(trial, points)
-        found += [*outside_their_cone(trial, points), *_escaping(comparison, found)]
+        found += [*outside_their_cone(trial, points), *_escaping(comparison, found), *_undefined(comparison)]
         evidence.findings += found
         evidence.comparisons.append(comparison)
     evidence.findings += _objective_findings(evidence.comparisons)
@@ -73,7 +73,7 @@ def gathered(trials: Sequence[Trial]) -> Evidence:
 
 def _escaping(comparison: Comparison, found: Sequence[Finding]) -> list[Finding]:
     """A point that the dual allows and at which the Lagrangian is unbounded, where no condition has told so already."""
-    escaping = np.flatnonzero(comparison.true == -np.inf)
+    escaping = np.flatnonzero(comparison.one_sided & (comparison.true == -np.inf))
     if any(finding.blocks for finding in found) or not len(escaping):
         return []
     k = int(escaping[0])
@@ -90,6 +90,25 @@ def _escaping(comparison: Comparison, found: Sequence[Finding]) -> list[Finding]
     claimed = sign * float(comparison.claimed[k])
     point = comparison.points[k]
     return [Finding(Kind.MISSING_CONSTRAINT, str(name), trial, say, None, point, claimed, -sign * np.inf)]
+
+
+def _undefined(comparison: Comparison) -> list[Finding]:
+    """A point at which the claimed objective is -inf although the Lagrangian is bounded: a constraint in disguise."""
+    found = np.flatnonzero(comparison.one_sided & np.isfinite(comparison.true))
+    if not len(found):
+        return []
+    k = int(found[0])
+
+    def say(_: str) -> Sentences:
+        return (
+            "The dual objective is not defined at a point at which the Lagrangian is bounded below.",
+            "The domain of the objective is smaller than that of the dual function.",
+            "Derive the objective again, or say why its domain may be smaller.",
+        )
+
+    trial, point = comparison.trial, comparison.points[k]
+    true = trial.claimed.sign * float(comparison.true[k])
+    return [Finding(Kind.SUPERFLUOUS_CONSTRAINT, "objective", trial, say, None, point, np.nan, true, blocks=False)]
 
 
 def _objective_findings(comparisons: Sequence[Comparison]) -> list[Finding]:

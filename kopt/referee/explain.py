@@ -223,6 +223,7 @@ def _terms_at(trial: Trial, point: dict[str, np.ndarray]) -> Iterator[tuple[str,
                 yield f"<K, {name}>", float(np.sum(value * trial.sample.gram().dense))
         if value.shape not in ((), (trial.sample.n,)):
             yield f"sum({name})", float(np.sum(value))
+            yield f"sum({name}^2)", float(np.sum(value**2))
 
 
 def _lagrangian_parts(trial: Trial, z: np.ndarray) -> Iterator[tuple[str, float]]:

@@ -24,7 +24,7 @@ KERNELS = (0.3 * Linear() + Gaussian(sigma=0.9), Linear(), Polynomial(degree=2, 
 # A sample that is larger is judged on random parts of it.
 LARGEST = 16
 DRAWS = 60
-# Of so many parameters with which the formulation is defined, every other instance takes the most extreme.
+# Of so many parameters with which the formulation is defined, two instances out of three take the most extreme.
 CHOICE = 6
 
 
@@ -74,7 +74,7 @@ def random_instances(
 def _defined(
     formulation: Formulation | type[Formulation], sample: Sample | None, i: int, rng: np.random.Generator
 ) -> Instance | None:
-    """An instance on which the formulation is defined, every other one near the limits; None where there is none.
+    """An instance on which the formulation is defined, two out of three near the limits; None where there is none.
 
     A bound that binds only for small C, say, shows near the smallest C for which the machine is defined.
     """
@@ -87,10 +87,10 @@ def _defined(
         except InputError:
             continue
         found.append(Instance(drawn, chosen))
-        if len(found) == (CHOICE if i % 2 else 1) or not found[0].parameters:
+        if len(found) == (CHOICE if i % 3 else 1) or not found[0].parameters:
             break
     if found:
-        return min(found, key=_smallness if i % 4 == 1 else _largeness)
+        return min(found, key=_largeness if i % 3 == 1 else _smallness)
     if sample is not None and not isinstance(formulation, type):
         formulation.check(sample)
         return Instance(formulation, sample)

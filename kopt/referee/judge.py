@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from kopt.referee.evidence import Evidence
 from kopt.referee.factors import factor_text
 from kopt.referee.finding import Finding
@@ -19,7 +17,7 @@ RESTRICTING = (Kind.SUPERFLUOUS_CONSTRAINT, Kind.WRONG_BOUND)
 
 def judged(evidence: Evidence) -> tuple[Judgement, str | None]:
     """The judgement, and the factors of a scaled dual in words."""
-    known = sum(int(np.sum(c.known | (c.true == -np.inf))) for c in evidence.comparisons)
+    known = sum(c.compared for c in evidence.comparisons)
     unknown = sum(c.undecided for c in evidence.comparisons)
     if evidence.blocking:
         about_dual = all(finding.kind not in BESIDE_THE_DUAL for finding in evidence.findings if finding.blocks)

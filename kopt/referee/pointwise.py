@@ -56,13 +56,25 @@ class Comparison:
 
     @cached_property
     def discrepancy(self) -> np.ndarray:
-        """|claimed - true| relative to the terms; inf where the Lagrangian is unbounded, 0 where nothing is known."""
+        """|claimed - true| relative to the terms; inf where only one is finite, 0 where nothing is known."""
         result = np.zeros(len(self.points))
         result[self.known] = np.abs(self.claimed - self.true)[self.known] / np.maximum(
             self.size[self.known], self._floor
         )
-        result[self.true == -np.inf] = np.inf
+        result[self.one_sided] = np.inf
         return result
+
+    @cached_property
+    def one_sided(self) -> np.ndarray:
+        """The points at which one of the two is finite and the other -inf."""
+        return (np.isfinite(self.claimed) & (self.true == -np.inf)) | (
+            np.isfinite(self.true) & (self.claimed == -np.inf)
+        )
+
+    @property
+    def compared(self) -> int:
+        """The number of points at which something is known."""
+        return int(np.sum(self.known | (self.true == -np.inf) | self.one_sided))
 
     @property
     def _floor(self) -> float:
@@ -79,7 +91,7 @@ class Comparison:
     @property
     def undecided(self) -> int:
         """The number of points about which nothing is known."""
-        return int(np.sum(np.isnan(self.true) | np.isnan(self.claimed)))
+        return len(self.points) - self.compared
 
     @property
     def differs(self) -> bool:

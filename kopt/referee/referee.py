@@ -66,12 +66,11 @@ def _verdict(formulation: Formulation | type[Formulation], instances: Iterable[I
     trials = [Trial(each, np.random.default_rng([seed, i])) for i, each in enumerate(instances)]
     evidence = gathered(trials)
     judgement, factor = judged(evidence)
-    comparisons = evidence.comparisons
     return Verdict(
         name=_class(formulation).__name__,
         judgement=judgement,
         instances=len(trials),
-        points=sum(int(np.sum(c.known | (c.true == -np.inf))) for c in comparisons),
+        points=sum(c.compared for c in evidence.comparisons),
         discrepancy=evidence.discrepancy,
         factor=factor,
         faults=tuple(merged(evidence.findings)),

@@ -44,11 +44,11 @@ class Remainder:
             parameter.value = np.maximum(value, 0.0) if parameter.attributes["nonneg"] else value
         if _solved(self.problem):
             return float(self.problem.value), None
-        return self._judged_by_pulls()
+        return self._judged_by(PULLS[::2] if self.problem.status == cp.UNBOUNDED else PULLS)
 
-    def _judged_by_pulls(self) -> tuple[float, str | None]:
+    def _judged_by(self, pulls: tuple[float, ...]) -> tuple[float, str | None]:
         values, sizes = [], []
-        for pull in PULLS:
+        for pull in pulls:
             self.pull.value = pull
             if not _solved(self.pulled):
                 return np.nan, None
@@ -56,11 +56,11 @@ class Remainder:
             sizes.append([float(np.linalg.norm(v.value)) for v in self.variables])
         growing = np.array(sizes[1:]) > GROWTH * np.maximum(np.array(sizes[:-1]), 1e-6)
         running = growing.all(axis=0)
-        if running.any() and values[0] > values[1] > values[2]:
+        if running.any() and np.all(np.diff(values) < 0):
             escaping = int(np.argmax(np.where(running, sizes[-1], -1.0)))
             return -np.inf, str(self.variables[escaping].name())
-        settled = abs(values[2] - values[1]) <= 1e-6 * max(1.0, abs(values[2]))
-        return (values[2], None) if settled else (np.nan, None)
+        settled = abs(values[-1] - values[-2]) <= 1e-6 * max(1.0, abs(values[-1]))
+        return (values[-1], None) if settled else (np.nan, None)
 
 
 def _solved(problem: cp.Problem) -> bool:

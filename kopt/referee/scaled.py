@@ -39,7 +39,7 @@ def _allowed(values: Sequence[float | None], multiples: Sequence[float]) -> bool
         return False
     s, t = np.array(values, dtype=float), np.array(multiples)
     product, value, multiple = (np.allclose(each, 1.0, rtol=CONSTANT) for each in (s * t, s, t))
-    return bool((product or value or multiple) and not (value and multiple))
+    return bool(np.all(s > 0) and (product or value or multiple) and not (value and multiple))
 
 
 def _value_factor(trial: Trial, multiple: float) -> float | None:

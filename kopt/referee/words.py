@@ -16,7 +16,6 @@ from kopt.views import ProductView
 from kopt.views.products import ProductCombination
 
 SHOWN = 6
-COMMON = (0.5, -0.5, 0.25, -0.25)
 
 
 class Words(Writer):
@@ -109,7 +108,7 @@ class Words(Writer):
 
     def number(self, value: float) -> str:
         """A number, as an expression of the parameters where a simple one is this very number."""
-        if value in COMMON or float(value).is_integer():
+        if (8 * value).is_integer():
             return f"{value + 0.0:g}"
         return named_number(value, self.numbers) or f"{value:.6g}"
 
