@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-NUMBERS = tuple(
+NUMBERS = tuple(map(Fraction, ("1", "2", "1/2", "4", "1/4", "3", "1/3", "3/2", "2/3", "3/4", "8", "1/8")))
     Fraction(a, b)
     for a, b in ((1, 1), (2, 1), (1, 2), (4, 1), (1, 4), (3, 1), (1, 3), (3, 2), (2, 3), (3, 4), (8, 1), (1, 8))
 )
