@@ -9,9 +9,6 @@ from itertools import combinations, product
 import numpy as np
 
 NUMBERS = tuple(map(Fraction, ("1", "2", "1/2", "4", "1/4", "3", "1/3", "3/2", "2/3", "3/4", "8", "1/8")))
-    Fraction(a, b)
-    for a, b in ((1, 1), (2, 1), (1, 2), (4, 1), (1, 4), (3, 1), (1, 3), (3, 2), (2, 3), (3, 4), (8, 1), (1, 8))
-)
 EXPONENTS = (1.0, -1.0, 2.0, -2.0, 0.5, -0.5)
 AGREES = 1e-5
 VERY = 1e-10
