@@ -1,7 +1,9 @@
-"""Gradients of CVXPY expressions, and the parts of affine ones."""
+"""Values and gradients of CVXPY expressions, and the parts of affine ones."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import cvxpy as cp
@@ -20,13 +22,22 @@ def gradients_of(expression: cp.Expression) -> dict[cp.Variable, Any]:
 
 def affine_parts(expression: cp.Expression) -> tuple[dict[int, sp.csr_array], np.ndarray]:
     """The Jacobian of an affine expression by variable id (entries x variable size), and its value at 0."""
-    saved = [(variable, variable.value) for variable in expression.variables()]
-    for variable, _ in saved:
-        variable.save_value(np.zeros(variable.shape))
-    offset = np.asarray(expression.value, dtype=float).ravel(order="F")
-    jacobian = {
-        v.id: sp.csr_array(np.atleast_2d(g) if np.isscalar(g) else g).T.tocsr() for v, g in expression.grad.items()
-    }
-    for variable, value in saved:
-        variable.save_value(value)
+    with restored(expression.variables()):
+        for variable in expression.variables():
+            variable.save_value(np.zeros(variable.shape))
+        offset = np.asarray(expression.value, dtype=float).ravel(order="F")
+        jacobian = {
+            v.id: sp.csr_array(np.atleast_2d(g) if np.isscalar(g) else g).T.tocsr() for v, g in expression.grad.items()
+        }
     return jacobian, offset
+
+
+@contextmanager
+def restored(variables: Iterable[cp.Variable]) -> Iterator[None]:
+    """Give the variables back the values that they had."""
+    saved = [(v, v.value) for v in variables]
+    try:
+        yield
+    finally:
+        for variable, value in saved:
+            variable.save_value(value)

@@ -56,8 +56,9 @@ def calling_place() -> Place:
 
 def method_with_place(formulation: object, method: str) -> str:
     """A method of a formulation in words: `Quantile.dual (quantile.py, line 23)`."""
-    name = f"{type(formulation).__name__}.{method}"
-    code = getattr(inspect.unwrap(getattr(type(formulation), method)), "__code__", None)
+    cls = _class_of(formulation)
+    name = f"{cls.__name__}.{method}"
+    code = getattr(inspect.unwrap(getattr(cls, method)), "__code__", None)
     return name if code is None else f"{name} ({Place(code.co_filename, code.co_firstlineno)})"
 
 
@@ -86,7 +87,7 @@ class FaultsOf:
     @property
     def _packages(self) -> set[str]:
         """The packages of the formulation and of those from which it inherits: user code even where installed."""
-        return {cls.__module__.partition(".")[0] for cls in type(self.formulation).__mro__}
+        return {cls.__module__.partition(".")[0] for cls in _class_of(self.formulation).__mro__}
 
     def _fault(self, error: Exception, entry: TracebackType | None) -> DeclarationError:
         text, remedy = _words(error)
@@ -94,10 +95,14 @@ class FaultsOf:
             subject = f"{method_with_place(self.formulation, self.method)} fails"
             return DeclarationError(f"{subject} with {text}.", f"Compare it with kopt.Formulation.{self.method}.")
         place = Place(entry.tb_frame.f_code.co_filename, entry.tb_lineno)
-        subject = f"{type(self.formulation).__name__}.{self.method} fails at {place}"
+        subject = f"{_class_of(self.formulation).__name__}.{self.method} fails at {place}"
         source = _shortened(place.source)
         line = f" (`{source}`)" if source else ""
         return DeclarationError(f"{subject}{line} with {text}.", remedy)
+
+
+def _class_of(formulation: object) -> type:
+    return formulation if isinstance(formulation, type) else type(formulation)
 
 
 class BriefTraceback:

@@ -29,12 +29,12 @@ class Domain:
             raise InputError(f"The parameter {name} is {value!r}, but must be {self.words}.", f"Choose {name} so.")
 
     def draw(self, rng: np.random.Generator) -> float:
-        """A random number of the set, as likely small as large, with three digits so that it can be worked with."""
+        """A random number of the set other than 1, as likely small as large, with three digits for work by hand."""
         low, high = self.typical
         for _ in range(1000):
             value = low * (high / low) ** rng.random() if low > 0 else rng.uniform(low, high)
             value = float(f"{value:.3g}")
-            if self.contains(value):
+            if value != 1 and self.contains(value):
                 return value
         raise InputError(
             f"No number between {low:g} and {high:g} is {self.words}.",

@@ -21,6 +21,17 @@ def test_the_python_blocks_run_in_order(capsys):
     assert "holds to 1e-06" in printed
 
 
+def test_the_verdict_is_the_one_that_is_printed(capsys):
+    """All but the seconds, which are the machine's."""
+    exec(compile(blocks("python")[0], "README.md", "exec"), {"__name__": "readme"})
+    printed = capsys.readouterr().out.rstrip()
+    assert without_seconds(printed) == without_seconds(blocks("text")[0].rstrip())
+
+
+def without_seconds(text):
+    return re.sub(r"[\d.]+ s\)", "s)", text)
+
+
 def test_the_continuous_integration_runs_the_readmes_test_command():
     command = next(block.strip() for block in blocks("sh") if "-m tests\n" in block)
     assert command in (ROOT / ".ci" / "run").read_text().splitlines()

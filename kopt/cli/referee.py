@@ -113,6 +113,9 @@ def _outcome(formulation: type[Formulation], options: argparse.Namespace) -> Out
         return Outcome(formulation)
     except KoptError as error:
         return Outcome(formulation, error=error)
+    except Exception as error:  # the others are still judged
+        what = f"The referee itself failed with {type(error).__name__}: {error}."
+        return Outcome(formulation, error=KoptError(what, "Report this with the file; the fault is kopt's own."))
 
 
 def _report(outcomes: Sequence[Outcome]) -> str:

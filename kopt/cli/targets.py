@@ -10,6 +10,7 @@ from pathlib import Path
 from kopt.discovery import discover
 from kopt.errors import InputError, KoptError
 from kopt.formulation import Formulation
+from kopt.locations import Place
 
 
 def named(name: str) -> type[Formulation]:
@@ -76,8 +77,8 @@ def _read(source: str | Path, target: str) -> list[type[Formulation]]:
 def _told(error: BaseException, source: str | Path) -> str:
     """The error, with the last line of the user's own that led to it."""
     if isinstance(error, SyntaxError):
-        return f"{error.msg} ({error.filename}, line {error.lineno})"
+        return f"{error.msg} ({Place(str(error.filename), error.lineno or 0)})"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "<frozen" not in frame.filename]
     own = [frame for frame in frames if Path(frame.filename).resolve().is_relative_to(Path(source).resolve())]
     last = (own or frames)[-1]
-    return f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
+    return f"{type(error).__name__}: {error} ({Place(last.filename, last.lineno or 0)})"

@@ -69,12 +69,12 @@ def with_best_multipliers(comparison: Comparison) -> tuple[Comparison, list[Find
             m[place] = abs(declared) or 1.0
             factor, value = _maximised(trial, m, place)
             if value > true[i] + 1e-7 * size[i] or declared < 0:
-                true[i], factors[i] = value, np.sign(declared) * factor
+                true[i], factors[i] = value, np.sign(declared) * factor if declared else np.nan
                 m[place] *= factor
             else:
                 m[place] = declared
-        if np.any(factors != 1):
-            findings.append(_wrong(comparison, name, factors, kept[int(np.argmax(np.abs(np.log(np.abs(factors)))))]))
+        if np.any(factors != 1):  # also where one is not a number
+            findings.append(_wrong(comparison, name, factors, kept[int(np.argmax(factors != 1))]))
     part = replace(
         comparison, points=points, terms=comparison.terms[kept], true=true, size=size, escapes=[None] * len(kept)
     )
@@ -106,7 +106,7 @@ def _maximised(trial: Trial, m: np.ndarray, place: slice) -> tuple[float, float]
 
 
 def _wrong(comparison: Comparison, name: str, factors: np.ndarray, worst: int) -> Finding:
-    same = np.ptp(factors) <= CONSTANT * abs(factors[0])
+    same = bool(np.ptp(factors) <= CONSTANT * abs(factors[0]))
 
     def say(text: str) -> Sentences:
         change = f"has to be multiplied by {text}" if text else "does not have the value that stationarity gives"

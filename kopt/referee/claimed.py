@@ -18,9 +18,9 @@ from kopt.program import Program
 from kopt.referee.conditions import Condition, Role, condition
 from kopt.referee.instances import numbers_of
 from kopt.referee.lagrangian import Lagrangian
-from kopt.referee.terms import additive_terms
 from kopt.referee.words import Words
 from kopt.sample import Sample
+from kopt.terms import additive_terms
 from kopt.views import ExplicitView, ProductView, View
 
 
@@ -134,7 +134,7 @@ class Claimed:
             return np.array([self.sign * t.coefficient * float(t.expression.value) for t in self.terms])
 
     def multipliers(self, z: np.ndarray) -> np.ndarray:
-        """The multipliers that z stands for; the view must be bound to z where one of them is not affine."""
+        """The multipliers that z stands for."""
         m = self.map(z)
         if self.bent:
             self.bind(z)

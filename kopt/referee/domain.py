@@ -69,11 +69,22 @@ def _missing(trial: Trial, line: Line, z: np.ndarray, claimed_lines: list[Line],
     if twin is not None:
         return replace(_wrong_bound(base, line, twin, needed, reason), blocks=True)
 
+    if line.constant and role is Role.STATIONARITY:
+        return replace(base, kind=Kind.UNBOUNDED_PRIMAL, say=lambda _: _unbounded_in(about))
+
     def say(_: str) -> Sentences:
         return f"The dual does not impose {needed}.", reason, f"Add the constraint {needed}."
 
     kind = Kind.MISSING_CONSTRAINT if role is Role.STATIONARITY else Kind.MISSING_BOUND
     return replace(base, kind=kind, say=say)
+
+
+def _unbounded_in(variable: str) -> Sentences:
+    return (
+        f"The primal is unbounded in {variable}, or infeasible.",
+        f"The Lagrangian has a slope in {variable} that no multiplier changes, so that its minimum is -inf everywhere.",
+        f"Constrain {variable} in the primal, or let a multiplier meet it.",
+    )
 
 
 def _wrong_bound(base: Finding, line: Line, twin: Line, needed: str, reason: str) -> Finding:
@@ -182,7 +193,7 @@ def _empty(trial: Trial, lifted: Lifted) -> Iterator[Finding]:
     for z, m in lifted.random_points():
         true = trial.lagrangian.minimise(m)
         if np.isfinite(true.value):
-            labels = ", ".join(trial.claimed.labels)
+            labels = ", ".join(map(trial.claimed.shown, trial.claimed.labels))
             yield _superfluous(trial, _no_line(labels, trial), z, true.value, [])
             return
 

@@ -13,7 +13,7 @@ from kopt.referee.eliminated import repaired_multipliers
 from kopt.referee.explain import explain
 from kopt.referee.finding import Finding, Sentences
 from kopt.referee.naming import exchanged, misnamed_constraints
-from kopt.referee.optimum import Optimum, lost, multipliers_agree, solve_both, wrong_recovery
+from kopt.referee.optimum import NOT_CONVEX, Optimum, lost, multipliers_agree, solve_both, wrong_recovery
 from kopt.referee.pointwise import Comparison, compare
 from kopt.referee.trial import Trial
 from kopt.referee.verdict import Kind
@@ -60,8 +60,10 @@ def gathered(trials: Sequence[Trial]) -> Evidence:
     for trial in trials:
         found = [*repaired_multipliers(trial), *missing(trial), *superfluous(trial), *misnamed_constraints(trial)]
         region = trial.common_region if any(finding.blocks for finding in found) else trial.claimed_region
-        points = trial.points(region)
+        optimum = solve_both(trial)
+        points = trial.points(region, optimum.z)
         comparison = compare(trial, points)
+        evidence.optima.append(optimum.beside(comparison))
         found += [*outside_their_cone(trial, points), *_escaping(comparison, found), *_undefined(comparison)]
         evidence.findings += found
         evidence.comparisons.append(comparison)
@@ -127,8 +129,7 @@ def _objective_findings(comparisons: Sequence[Comparison]) -> list[Finding]:
 
 
 def _compare_optima(evidence: Evidence) -> None:
-    """Solve both sides of every trial; a lost optimum is a fault where the feasible set is smaller, else a note."""
-    evidence.optima = [solve_both(comparison) for comparison in evidence.comparisons]
+    """The optima of every trial; a lost one is a fault where the feasible set is smaller, else a note."""
     compared = [optimum for optimum in evidence.optima if optimum.compared]
     attained = [optimum for optimum in compared if optimum.attained]
     restricted = bool(evidence.findings)
@@ -136,8 +137,8 @@ def _compare_optima(evidence: Evidence) -> None:
         evidence.findings += [lost(optimum) for optimum in compared if not optimum.attained]
     elif len(attained) < len(compared):
         evidence.notes.append(
-            f"On {len(compared) - len(attained)} of {len(compared)} instances the two optima differ, by a gap of the "
-            "primal or of the solver: the dual function itself agrees."
+            f"On {len(compared) - len(attained)} of {len(compared)} instances the two optima differ, although the "
+            "claimed dual agrees with the dual function at every point tried: a gap of the primal, or of the solver."
         )
     for optimum in attained:
         evidence.findings += wrong_recovery(optimum)
@@ -153,7 +154,7 @@ def _compare_optima(evidence: Evidence) -> None:
 def _note_unsolved(evidence: Evidence) -> None:
     statuses = [optimum.primal.status for optimum in evidence.optima]
     for status, kind in (
-        ("not convex", Kind.NOT_CONVEX),
+        (NOT_CONVEX, Kind.NOT_CONVEX),
         ("unbounded", Kind.UNBOUNDED_PRIMAL),
         ("infeasible", Kind.INFEASIBLE_PRIMAL),
     ):
@@ -162,9 +163,9 @@ def _note_unsolved(evidence: Evidence) -> None:
             evidence.findings.append(_without_optimum(evidence.trials[0], status, kind))
         elif count:
             evidence.notes.append(f"The primal is {status} on {count} of {len(statuses)} instances: no optimum there.")
-    unsolved = [
-        o for o in evidence.optima if not o.compared and not o.primal.proved and o.primal.status != "not convex"
-    ]
+    if any(optimum.dual.status == NOT_CONVEX for optimum in evidence.optima):
+        evidence.notes.append("The dual is not convex by CVXPY's rules as written: its optimum was not computed.")
+    unsolved = [o for o in evidence.optima if not o.compared and not o.primal.proved and not o.not_convex]
     if unsolved:
         evidence.notes.append(
             f"On {len(unsolved)} of {len(statuses)} instances a solver did not converge: no evidence from the optimum."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kopt.referee.factors import factor_text, is_simple
+from kopt.referee.factors import recognised
 from kopt.referee.finding import Finding, Sentences
 from kopt.referee.pointwise import Comparison
 from kopt.referee.trial import Trial
@@ -61,7 +61,7 @@ def explain(comparisons: Sequence[Comparison], settings: Sequence[dict[str, floa
 
 def _doubt(explanation: Explanation, settings: Sequence[dict[str, float]]) -> float:
     """A factor that is no simple expression of the parameters is less likely to be the right one."""
-    return 0.0 if not explanation.factors or is_simple(factor_text(explanation.factors, settings)) else 10.0
+    return 0.0 if not explanation.factors or recognised(explanation.factors, settings) else 10.0
 
 
 def _difference(comparison: Comparison) -> np.ndarray:
@@ -144,15 +144,15 @@ def _all_terms(comparisons: Sequence[Comparison]) -> Iterator[Explanation]:
 
 def _library(comparisons: Sequence[Comparison]) -> Iterator[Explanation]:
     """A term is missing, or stands in the place of another."""
-    libraries = [library(comparison.trial, comparison.points) for comparison in comparisons]
+    libraries = {id(comparison): library(comparison.trial, comparison.points) for comparison in comparisons}
     first = comparisons[0].trial
-    for j, text in enumerate(libraries[0]):
-        if any(text not in each for each in libraries):
+    for j, text in enumerate(libraries[id(comparisons[0])]):
+        if any(text not in each for each in libraries.values()):
             continue
         for k in (None, *range(len(first.claimed.terms))):
 
             def fit(comparison: Comparison, text: str = text, k: int | None = k) -> float | None:
-                values = libraries[[c is comparison for c in comparisons].index(True)][text]
+                values = libraries[id(comparison)][text]
                 difference = _difference(comparison)
                 if k is not None:
                     difference = difference + comparison.terms[comparison.telling, k]
@@ -166,7 +166,7 @@ def _library(comparisons: Sequence[Comparison]) -> Iterator[Explanation]:
 
 def _replaced(text: str, old: str | None, factors: list[float], cost: float) -> Explanation:
     def say(factor: str) -> Sentences:
-        new = text if factor == "1" else f"{factor} * {text}"
+        new = factor if text == "1" else text if factor == "1" else f"{factor} * {text}"
         if old is None:
             what, fix = f"The dual objective lacks the term {new}.", f"Add {new}."
         else:

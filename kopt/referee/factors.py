@@ -15,20 +15,25 @@ VERY = 1e-10
 
 
 def factor_text(values: Sequence[float], settings: Sequence[Mapping[str, float]]) -> str:
-    """The simplest expression that gives each value from its setting; the numbers where there is none.
+    """The simplest expression that gives each value from its setting; the first number where there is none.
 
     >>> factor_text([0.5, 0.125], [{"C": 2.0, "l": 5}, {"C": 8.0, "l": 7}])
     '1/C'
     >>> factor_text([0.5, 0.5], [{"C": 2.0}, {"C": 3.0}]), factor_text([0.7, 0.9], [{}, {}])
     ('1/2', '0.7')
     """
+    return recognised(values, settings) or f"{values[0]:.6g}"
+
+
+def recognised(values: Sequence[float], settings: Sequence[Mapping[str, float]]) -> str | None:
+    """The simplest expression that gives each value from its setting; None where there is none."""
     numbers = np.asarray(values, dtype=float)
     fitting = [
         (cost, text)
         for cost, text, guess in _guesses(settings)
         if np.all(np.abs(guess - numbers) <= AGREES * np.abs(numbers))
     ]
-    return min(fitting)[1] if fitting else f"{numbers[0]:.6g}"
+    return min(fitting)[1] if fitting else None
 
 
 def named_number(value: float, setting: Mapping[str, float]) -> str | None:
@@ -43,11 +48,6 @@ def named_number(value: float, setting: Mapping[str, float]) -> str | None:
         if abs(guess[0] - value) <= VERY * abs(value)
     ]
     return min(fitting)[1] if fitting else None
-
-
-def is_simple(text: str) -> bool:
-    """Whether a factor was recognised as an expression."""
-    return "." not in text and "e" not in text
 
 
 def simple_factors(settings: Sequence[Mapping[str, float]]) -> list[tuple[str, Mapping[str, float]]]:

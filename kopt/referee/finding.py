@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kopt.referee.verdict import Kind
+
+if TYPE_CHECKING:
+    from kopt.referee.trial import Trial
 
 Sentences = tuple[str, str, str]
 
@@ -25,7 +28,7 @@ class Finding:
 
     kind: Kind
     where: str
-    trial: Any
+    trial: Trial
     say: Callable[[str], Sentences]
     factor: float | None = None
     point: np.ndarray | None = None

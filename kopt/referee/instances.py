@@ -1,7 +1,8 @@
 """Random instances on which a wrong dual cannot hide.
 
-No parameter is 1, classes are unbalanced, sizes share no divisor, most kernels have a diagonal that varies, and
-every other instance has costs per point. The first instances are the smallest, for counter-examples by hand.
+No parameter is 1, classes are unbalanced, most kernels have a diagonal that varies, every other instance has costs
+per point, and parameters lie near the limits of where the machine is defined. Samples are small, for counter-examples
+that can be worked through by hand.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from kopt.errors import InputError
+from kopt.errors import DeclarationError, InputError
 from kopt.formulation import Formulation, primal_of
 from kopt.kernels import Gaussian, Linear, Polynomial
+from kopt.locations import FaultsOf, method_with_place
 from kopt.sample import Sample
 from kopt.task import Task
 from kopt.views import ProductView
@@ -59,20 +61,47 @@ def random_instances(
     """At most `count` instances of a formulation: its own, those on a given sample, or random ones for its task."""
     rng = np.random.default_rng(seed)
     cls = formulation if isinstance(formulation, type) else type(formulation)
-    own = None if sample is not None else cls.instances(rng)
-    if own is not None:
-        for _, (drawn, its_sample) in zip(range(count), own, strict=False):
-            drawn.check(its_sample)
-            yield Instance(drawn, its_sample)
-        return
+    if sample is None:
+        with FaultsOf(cls, "instances"):
+            own = cls.instances(rng)
+        if own is not None:
+            yield from _own(cls, own, count)
+            return
+    refusals: list[InputError] = []
+    drawn = 0
     for i in range(count):
-        found = _defined(formulation, sample, i, rng)
+        found = _defined(formulation, sample, i, rng, refusals)
         if found is not None:
+            drawn += 1
             yield found
+    if not drawn:
+        raise InputError(
+            f"{cls.__name__} is defined on no random instance ({refusals[-1].what})",
+            "Give a sample, or define a classmethod `instances(cls, rng)` that yields (formulation, sample) pairs.",
+        )
+
+
+def _own(cls: type[Formulation], own: Iterator[Any], count: int) -> Iterator[Instance]:
+    """The instances that a formulation brings itself."""
+    for i in range(count):
+        with FaultsOf(cls, "instances"):
+            pair = next(own, None)
+        if pair is None and i > 0:
+            return
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], Formulation)):
+            raise DeclarationError(
+                f"{method_with_place(cls, 'instances')} yields {pair!r:.60}.", "Yield pairs (formulation, sample)."
+            )
+        pair[0].check(pair[1])
+        yield Instance(*pair)
 
 
 def _defined(
-    formulation: Formulation | type[Formulation], sample: Sample | None, i: int, rng: np.random.Generator
+    formulation: Formulation | type[Formulation],
+    sample: Sample | None,
+    i: int,
+    rng: np.random.Generator,
+    refusals: list[InputError],
 ) -> Instance | None:
     """An instance on which the formulation is defined, two out of three near the limits; None where there is none.
 
@@ -84,16 +113,14 @@ def _defined(
         chosen = random_sample(drawn, i, rng) if sample is None else _part(sample, rng)
         try:
             drawn.check(chosen)
-        except InputError:
+        except InputError as error:
+            refusals.append(error)
             continue
         found.append(Instance(drawn, chosen))
         if len(found) == (CHOICE if i % 3 else 1) or not found[0].parameters:
             break
     if found:
         return min(found, key=_largeness if i % 3 == 1 else _smallness)
-    if sample is not None and not isinstance(formulation, type):
-        formulation.check(sample)
-        return Instance(formulation, sample)
     return None
 
 
@@ -117,12 +144,12 @@ def random_sample(formulation: Formulation, i: int, rng: np.random.Generator) ->
 
 
 def _data(task: Task, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
-    """Points with one decimal, away from the origin; about two in five of them positive, or noisy targets."""
+    """Points with one decimal, away from the origin; less than half of them positive, or noisy targets."""
     X = np.round(rng.standard_normal((n, 3)) * [1.0, 1.4, 0.6] + [0.5, -0.3, 0.2], 1)
     height = X @ [0.8, 0.6, 0.0]
     if task is Task.CLASSIFICATION:
         y = np.full(n, -1.0)
-        y[np.argsort(height)[-round(0.4 * n) :]] = 1.0
+        y[np.argsort(height)[-max(1, int(0.4 * n)) :]] = 1.0
         if rng.random() < 0.5:  # the classes overlap
             y = np.roll(y, 1)
         return X, y

@@ -24,9 +24,14 @@ def judged(evidence: Evidence) -> tuple[Judgement, str | None]:
         factor = scaling(evidence.trials, evidence.settings) if about_dual else None
         return (Judgement.WRONG, None) if factor is None else (Judgement.SCALED, factor)
     if unknown > known or not (known or evidence.findings):
-        evidence.notes.append(f"At {unknown} of {unknown + known} points no solver could minimise the Lagrangian.")
+        evidence.notes.append(
+            f"At {unknown} of {unknown + known} points no solver could minimise the Lagrangian."
+            if unknown
+            else "The claimed dual allows no point on any instance, and no fault was found."
+        )
         return Judgement.UNDECIDED, None
     if _doubtful(evidence):
+        evidence.notes.append("Most optima differ, and the domain of the dual function is known at random points only.")
         return Judgement.UNDECIDED, None
     if any(finding.kind in RESTRICTING for finding in evidence.findings):
         if any(optimum.attained for optimum in evidence.optima):

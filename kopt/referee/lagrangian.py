@@ -22,8 +22,8 @@ from kopt.gradients import gradients_of
 from kopt.program import Program
 from kopt.referee.features import FeatureSpace, NeedsCoordinates
 from kopt.referee.remainder import Remainder
-from kopt.referee.terms import Term, additive_terms
 from kopt.sample import Sample
+from kopt.terms import Term, additive_terms
 from kopt.views import ExplicitView, ProductView, View
 
 # A slope vanishes if it is this small beside the terms that make it up; slopes are sums of a few products.

@@ -74,6 +74,8 @@ def left_over(these: list[Line], those: list[Line]) -> list[Line]:
 
 def worst(region: Region, line: Line) -> np.ndarray | None:
     """The point of a region at which a line is violated most; None where it never is."""
+    if line.constant:
+        return region.nearest(np.zeros(len(region.unit)))
     found, violation = None, FEASIBLE
     for sign in (1.0, -1.0) if line.equality else (1.0,):
         z = region.furthest(sign * line.row / region.unit)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
 from kopt.combination import Combination
-from kopt.errors import InputError, KoptError
+from kopt.errors import KoptError
 from kopt.formulation import Formulation, dual_of, primal_of
-from kopt.locations import FaultsOf
-from kopt.point import Point
 from kopt.program import Program
 from kopt.referee.finding import Finding, Sentences
 from kopt.referee.pointwise import Comparison
@@ -22,10 +20,13 @@ from kopt.referee.trial import Trial
 from kopt.referee.verdict import Kind
 from kopt.solvers import solve
 from kopt.verify.certificate import TOLERANCE, certify
+from kopt.verify.conditions import Conditions
+from kopt.verify.recovery import by_rule
 from kopt.views import ExplicitView, ProductView
 
 # Tighter than this CLARABEL calls good answers inaccurate.
 OPTIONS = {"tol_gap_abs": 1e-15, "tol_gap_rel": 1e-9, "tol_feas": 1e-9, "max_iter": 400}
+NOT_CONVEX = "not convex"
 # Solvers stop at gaps of about 1e-8, and recovery rules take roots of them.
 ATTAINED = 1e-4
 # What an optimum counts for at least, relative to the terms at other points.
@@ -56,15 +57,29 @@ class Side:
 class Optimum:
     """The two sides of a trial, solved.
 
-    scale   the absolute terms of the claimed objective at its optimum and the primal's value, or a hundredth of the
-            terms at other points where they cancel at the optimum
+    z           the dual point, where there is one
+    elsewhere   the size of the terms at other points, which counts where they cancel at the optimum
     """
 
     trial: Trial
     primal: Side
     dual: Side
     z: np.ndarray | None
-    scale: float
+    elsewhere: float = 0.0
+
+    @property
+    def scale(self) -> float:
+        """What two optima are compared with: the claimed terms at the optimum and the primal's value."""
+        own = abs(self.primal.value) if self.primal.solved else 0.0
+        if self.z is not None:
+            terms = np.abs(self.trial.claimed.values(self.z))
+            own += float(np.sum(terms)) if np.isfinite(terms).all() else abs(self.dual.value)
+        return max(own, CANCELLED * self.elsewhere)
+
+    def beside(self, comparison: Comparison) -> Optimum:
+        """The same with the size of the terms at the points of a comparison."""
+        known = comparison.size[comparison.known]
+        return replace(self, elsewhere=float(np.median(known)) if len(known) else 0.0)
 
     @property
     def compared(self) -> bool:
@@ -74,40 +89,36 @@ class Optimum:
         )
 
     @property
+    def not_convex(self) -> bool:
+        """Whether a side cannot be handed to a solver as written."""
+        return NOT_CONVEX in (self.primal.status, self.dual.status)
+
+    @property
     def attained(self) -> bool:
         """Whether both sides have the same optimum."""
         same = abs(self.primal.value - self.dual.value) <= ATTAINED * self.scale
         return self.primal.solved and self.dual.solved and bool(same)
 
 
-def solve_both(comparison: Comparison) -> Optimum:
+def solve_both(trial: Trial) -> Optimum:
     """Solve the two declared programs as they stand, by CVXPY."""
-    trial = comparison.trial
     formulation, sample = trial.instance.formulation, trial.sample
     primal_view, dual_view = ExplicitView(sample), ExplicitView(sample)
     primal = _solved(primal_of(formulation, primal_view), primal_view)
     dual_program = dual_of(formulation, dual_view)
     assert dual_program is not None
     dual = _solved(dual_program, dual_view)
-    z = None
-    scale = abs(primal.value) if primal.solved else 0.0
-    if dual.solved:
-        values = dual.program.variables
-        parts = [
-            values[name].value if name in values else np.zeros(v.shape) for name, v in trial.claimed.variables.items()
-        ]
-        z = np.concatenate([np.ravel(part, order="F") for part in parts])
-        terms = np.abs(trial.claimed.values(z))
-        scale += float(np.sum(terms)) if np.isfinite(terms).all() else abs(dual.value)
-    elsewhere = comparison.size[comparison.known]
-    floor = CANCELLED * float(np.median(elsewhere)) if len(elsewhere) else 0.0
-    return Optimum(trial, primal, dual, z, max(scale, floor))
+    if not dual.solved:
+        return Optimum(trial, primal, dual, None)
+    values = dual.program.variables
+    parts = [values[n].value if n in values else np.zeros(v.shape) for n, v in trial.claimed.variables.items()]
+    return Optimum(trial, primal, dual, np.concatenate([np.ravel(part, order="F") for part in parts]))
 
 
 def _solved(program: Program, view: ExplicitView) -> Side:
     problem = program.problem()
     if not problem.is_dcp():
-        return Side("not convex", np.nan, program, view)
+        return Side(NOT_CONVEX, np.nan, program, view)
     status = _run(problem)
     value = float(problem.value) if problem.value is not None else np.nan
     return Side(status, value, program, view)
@@ -145,31 +156,27 @@ def wrong_recovery(optimum: Optimum) -> Iterator[Finding]:
     formulation = trial.instance.formulation
     if type(formulation).recover is Formulation.recover or optimum.z is None or not optimum.attained:
         return
-    point = _recovered(trial, optimum.z)
-    if point is None or _is_optimal(formulation, trial, point, optimum):
+    if _is_optimal(optimum, _recovered(trial, optimum.z)):
         return
-    better = _certified(trial, optimum.z)
-    if better is None:
+    z = _certified(trial, optimum.z)
+    if z is None:
         return  # a rule cannot be blamed for what an inexact dual point does to it
-    point = _recovered(trial, better)
-    if point is None or _is_optimal(formulation, trial, point, optimum):
+    point = _recovered(trial, z)
+    if _is_optimal(optimum, point):
         return
-    for name in point:
-        best = _best_with(optimum, name, point[name])
-        if best is None or abs(best - optimum.primal.value) > ATTAINED * optimum.scale:
-            yield _recovery(optimum, name, best)
+    best = {name: _best_with(optimum, name, value) for name, value in point.items()}
+    allowed = ATTAINED * optimum.scale
+    guilty = {n: value for n, value in best.items() if value is None or abs(value - optimum.primal.value) > allowed}
+    for name, value in (guilty or {", ".join(point) or "nothing": None}).items():
+        yield _recovery(optimum, z, name, value)
 
 
-def _recovered(trial: Trial, z: np.ndarray) -> Mapping[str, Any] | None:
-    formulation, slices = trial.instance.formulation, trial.lagrangian.slices
-    m = trial.claimed.multipliers(z)
-    shapes = {name: cone.residual.shape for name, cone in trial.lagrangian.cones.items()}
-    named = {name: m[place].reshape(shapes[name], order="F") for name, place in slices.items()}
-    try:
-        with FaultsOf(formulation, "recover"):
-            return formulation.recover(ProductView(trial.sample), Point({**named, **trial.claimed.by_name(z)}))
-    except InputError:  # numbers that the rule refuses
-        return None
+def _recovered(trial: Trial, z: np.ndarray) -> dict[str, Any]:
+    """The primal point of the formulation's own rule; nothing where it gives none."""
+    conditions = Conditions(trial.instance.formulation, trial.sample)
+    dual = trial.claimed.by_name(z)
+    conditions.bind_dual(dual, {})
+    return by_rule(trial.instance.formulation, conditions, dual) or {}
 
 
 def _certified(trial: Trial, z: np.ndarray) -> np.ndarray | None:
@@ -189,13 +196,14 @@ def _certified(trial: Trial, z: np.ndarray) -> np.ndarray | None:
     return np.concatenate([np.ravel(solution.dual[name], order="F") for name in trial.claimed.variables])
 
 
-def _is_optimal(formulation: Formulation, trial: Trial, point: Mapping[str, Any], optimum: Optimum) -> bool:
-    view = ProductView(trial.sample)
-    program = primal_of(formulation, view)
+def _is_optimal(optimum: Optimum, point: Mapping[str, Any]) -> bool:
+    if not point:
+        return False
+    view = ProductView(optimum.trial.sample)
+    program = primal_of(optimum.trial.instance.formulation, view)
     view.bind(program.variables, point)
-    with np.errstate(all="ignore"):
-        value = float(program.objective.value)
-        feasible = all(_satisfied(cone) for cone in program.cones.values())
+    value = float(program.objective.value)
+    feasible = all(_satisfied(cone) for cone in program.cones.values())
     return feasible and abs(value - optimum.primal.value) <= ATTAINED * optimum.scale
 
 
@@ -212,13 +220,16 @@ def _best_with(optimum: Optimum, name: str, value: Any) -> float | None:
     if isinstance(value, Combination):
         value = value.gram.factor.T @ value.coefficients if value.gram.factor.shape[1] else np.zeros(1)
     variable = program.variables[name]
-    held = variable == np.reshape(np.asarray(value, dtype=float), variable.shape)
+    number = np.asarray(value, dtype=float)
+    if not np.isfinite(number).all():
+        return None
+    held = variable == np.reshape(number, variable.shape)
     problem = cp.Problem(program.objective, [*program.constraints.values(), held])
     status = _run(problem)
     return float(problem.value) if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE) else None
 
 
-def _recovery(optimum: Optimum, name: str, best: float | None) -> Finding:
+def _recovery(optimum: Optimum, z: np.ndarray, name: str, best: float | None) -> Finding:
     reached = "no feasible point has it" if best is None else f"the best point that has it has the value {best:.6g}"
 
     def say(_: str) -> Sentences:
@@ -230,7 +241,7 @@ def _recovery(optimum: Optimum, name: str, best: float | None) -> Finding:
         )
 
     value = np.nan if best is None else best
-    return Finding(Kind.WRONG_RECOVERY, name, optimum.trial, say, None, optimum.z, value, optimum.primal.value)
+    return Finding(Kind.WRONG_RECOVERY, name, optimum.trial, say, None, z, value, optimum.primal.value)
 
 
 def multipliers_agree(optimum: Optimum) -> bool | None:
@@ -245,6 +256,7 @@ def multipliers_agree(optimum: Optimum) -> bool | None:
     program = optimum.primal.program
     parts = [program.cones[n].from_cvxpy(program.constraints[n].dual_value) for n in claimed.variables]
     z = np.concatenate([np.ravel(part, order="F") for part in parts])
-    feasible = all(np.all(c.violation(z, like=np.max(np.abs(z))) <= ATTAINED) for c in claimed.conditions)
+    size = max(float(np.max(np.abs(z))), float(np.min(trial.unit)))
+    feasible = all(np.all(c.violation(z, like=size) <= ATTAINED) for c in claimed.conditions)
     value = trial.claimed.sign * float(np.sum(claimed.values(z)))
     return feasible and abs(value - optimum.primal.value) <= ATTAINED * optimum.scale

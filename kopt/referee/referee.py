@@ -9,6 +9,7 @@ import numpy as np
 
 from kopt.errors import InputError
 from kopt.formulation import Formulation
+from kopt.gradients import restored
 from kopt.locations import BriefTraceback
 from kopt.program import Program
 from kopt.referee.evidence import gathered
@@ -54,11 +55,12 @@ def referee(
     Multiply -a^2 by 1/4.
     """
     with BriefTraceback(), np.errstate(all="ignore"):
-        if formulation is None:
-            whole = _inline(primal, dual, sample)
+        _check(formulation, sample, primal, dual, instances, seed)
+        if formulation is not None:
+            return _verdict(formulation, random_instances(formulation, instances, seed, sample), seed)
+        whole = _inline(primal, dual, sample)
+        with restored(v for side in (primal, dual) if isinstance(side, Program) for v in side.variables.values()):
             return _verdict(whole, [Instance(whole, sample or _NOTHING)], seed)
-        _check(formulation, instances)
-        return _verdict(formulation, random_instances(formulation, instances, seed, sample), seed)
 
 
 def _verdict(formulation: Formulation | type[Formulation], instances: Iterable[Instance], seed: int) -> Verdict:
@@ -67,7 +69,7 @@ def _verdict(formulation: Formulation | type[Formulation], instances: Iterable[I
     evidence = gathered(trials)
     judgement, factor = judged(evidence)
     return Verdict(
-        name=_class(formulation).__name__,
+        name=(formulation if isinstance(formulation, type) else type(formulation)).__name__,
         judgement=judgement,
         instances=len(trials),
         points=sum(c.compared for c in evidence.comparisons),
@@ -84,15 +86,6 @@ _NOTHING = Sample(np.zeros((1, 1)))
 
 def _inline(primal: Side | None, dual: Side | None, sample: Sample | None) -> Formulation:
     """A formulation made of two programs."""
-    if primal is None or dual is None:
-        raise InputError(
-            "There is neither a formulation nor a primal with a dual.",
-            "Give kopt.referee(formulation), or kopt.referee(primal=..., dual=..., sample=...).",
-        )
-    if sample is None and not (isinstance(primal, Program) and isinstance(dual, Program)):
-        raise InputError(
-            "The primal or the dual is a function of a sample, but there is no sample.", "Give sample=kopt.Sample(...)."
-        )
     sides = {
         name: (lambda self, s, side=side: side) if isinstance(side, Program) else (lambda self, s, side=side: side(s))
         for name, side in (("primal", primal), ("dual", dual))
@@ -102,15 +95,42 @@ def _inline(primal: Side | None, dual: Side | None, sample: Sample | None) -> Fo
     return inline
 
 
-def _class(formulation: Formulation | type[Formulation]) -> type[Formulation]:
-    return formulation if isinstance(formulation, type) else type(formulation)
-
-
-def _check(formulation: Formulation | type[Formulation], instances: int) -> None:
-    if not issubclass(_class(formulation), Formulation):
+def _check(formulation: object, sample: object, primal: object, dual: object, instances: object, seed: object) -> None:
+    """Refuse arguments that are not what they should be."""
+    if sample is not None and not isinstance(sample, Sample):
+        raise InputError(f"The sample is of type {type(sample).__name__}.", "Wrap the data: kopt.Sample(X, y, ...).")
+    for name, value, least in (("instances", instances, 1), ("seed", seed, 0)):
+        if not isinstance(value, int) or value < least:
+            raise InputError(f"{name} is {value!r}.", f"Give a whole number of at least {least}.")
+    if formulation is not None:
+        _check_formulation(formulation, primal, dual)
+    elif primal is None or dual is None:
         raise InputError(
-            f"The first argument is of type {_class(formulation).__name__}, which is no formulation.",
-            "Give a Formulation, or primal=... and dual=....",
+            "There is neither a formulation nor a primal with a dual.",
+            "Give kopt.referee(formulation), or kopt.referee(primal=..., dual=..., sample=...).",
         )
-    if instances < 1:
-        raise InputError(f"The number of instances is {instances}.", "Try at least one.")
+    else:
+        _check_sides({"primal": primal, "dual": dual}, sample)
+
+
+def _check_formulation(formulation: object, primal: object, dual: object) -> None:
+    cls = formulation if isinstance(formulation, type) else type(formulation)
+    if not issubclass(cls, Formulation) or cls is Formulation:
+        raise InputError(
+            f"The first argument is {cls.__name__}, which declares no machine.",
+            "Give a subclass of kopt.Formulation, or primal=... and dual=....",
+        )
+    if primal is not None or dual is not None:
+        raise InputError("There is a formulation, and a primal or a dual beside it.", "Give the one or the other.")
+
+
+def _check_sides(sides: dict[str, object], sample: object) -> None:
+    for name, side in sides.items():
+        if not isinstance(side, Program) and not callable(side):
+            raise InputError(
+                f"The {name} is of type {type(side).__name__}.", "Give a kopt.Program, or a function that returns one."
+            )
+        if callable(side) and sample is None:
+            raise InputError(
+                f"The {name} is a function of a sample, but there is no sample.", "Give sample=kopt.Sample(...)."
+            )

@@ -127,7 +127,7 @@ class Region:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the status is looked at
                 problem.solve(solver=cp.CLARABEL, **OPTIONS)
-        except (cp.error.SolverError, cp.error.DCPError):
+        except (cp.error.SolverError, cp.error.DCPError, ValueError):
             return None
         assert self.curved is not None
         return self._on_the_hull(np.asarray(self.curved[0].value)) if problem.status in SOLVED else None

@@ -27,7 +27,10 @@ class Remainder:
             name: cp.Parameter(cone.residual.shape, nonneg=isinstance(cone, NonNegative))
             for name, cone in primal.cones.items()
         }
-        lagrangian = primal.sign * primal.objective.expr
+        # Solvers stop at absolute tolerances, so the Lagrangian is handed over divided by its size.
+        self.slope = _typical_slope(primal)
+        self.scale = cp.Parameter(nonneg=True)
+        lagrangian = self.scale * (primal.sign * primal.objective.expr)
         for name, cone in primal.cones.items():
             lagrangian += cp.sum(cp.multiply(self.multipliers[name], cone.residual))
         ids = {v.id for v in variables}
@@ -39,12 +42,15 @@ class Remainder:
 
     def minimise(self, multipliers: Mapping[str, np.ndarray]) -> tuple[float, str | None]:
         """The minimum; -inf and the variable that escapes; nan where the solver does not say."""
+        size = max([self.slope, *(float(np.max(np.abs(m), initial=0.0)) for m in multipliers.values())]) or 1.0
+        self.scale.value = 1 / size
         for name, parameter in self.multipliers.items():
-            value = np.asarray(multipliers[name]).reshape(parameter.shape, order="F")
+            value = np.asarray(multipliers[name]).reshape(parameter.shape, order="F") / size
             parameter.value = np.maximum(value, 0.0) if parameter.attributes["nonneg"] else value
         if _solved(self.problem):
-            return float(self.problem.value), None
-        return self._judged_by(PULLS[::2] if self.problem.status == cp.UNBOUNDED else PULLS)
+            return size * float(self.problem.value), None
+        least, escaping = self._judged_by(PULLS[::2] if self.problem.status == cp.UNBOUNDED else PULLS)
+        return size * least, escaping
 
     def _judged_by(self, pulls: tuple[float, ...]) -> tuple[float, str | None]:
         values, sizes = [], []
@@ -63,11 +69,22 @@ class Remainder:
         return (values[-1], None) if settled else (np.nan, None)
 
 
+def _typical_slope(primal: Program) -> float:
+    """By how much the objective changes over one unit of all variables; 0 where it is not defined there."""
+    values = []
+    for level in (0.0, 1.0):
+        for variable in primal.objective.variables():
+            variable.save_value(np.full(variable.shape, level))
+        values.append(np.nan if primal.objective.value is None else float(primal.objective.value))
+    change = abs(values[1] - values[0])
+    return change if np.isfinite(change) else 0.0
+
+
 def _solved(problem: cp.Problem) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the status is looked at
             problem.solve(solver=cp.CLARABEL, **OPTIONS)
-    except (cp.error.SolverError, cp.error.DCPError):
+    except (cp.error.SolverError, cp.error.DCPError, ValueError):
         return False
     return bool(problem.status == cp.OPTIMAL)

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kopt.referee.bent import outside_their_cone
+from kopt.referee.bent import outside_their_cone, with_best_multipliers
 from kopt.referee.domain import missing, superfluous
 from kopt.referee.eliminated import repaired_multipliers
 from kopt.referee.factors import evaluated, factor_text, simple_factors
+from kopt.referee.pointwise import compare
 from kopt.referee.trial import Trial
 
 CONSTANT = 1e-6
@@ -67,6 +68,9 @@ def _scaled_everywhere(trial: Trial, multiple: float) -> float | None:
     other = Trial(trial.instance, trial.rng, multiple)
     if any(True for check in (repaired_multipliers, missing, superfluous) for _ in check(other)):
         return None
-    if any(True for _ in outside_their_cone(other, _some_points(trial))):
+    points = _some_points(trial)
+    if any(True for _ in outside_their_cone(other, points)):
+        return None
+    if other.claimed.bent and with_best_multipliers(compare(other, points))[1]:
         return None
     return _value_factor(trial, multiple)

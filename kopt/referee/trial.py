@@ -167,8 +167,8 @@ class Trial:
         sign = self.claimed.sign
         return sign * float(np.sum(self.claimed.values(z))), -sign * np.inf
 
-    def points(self, region: Region) -> list[np.ndarray]:
-        """Points of a region: on its faces, near 0 in the balance of the terms, and mixtures of these."""
+    def points(self, region: Region, optimum: np.ndarray | None = None) -> list[np.ndarray]:
+        """Points of a region: on its faces, near 0 in the balance of the terms, near the optimum, and mixtures."""
         found = []
         slow = self.lagrangian.remainder is not None
         for i in range(FEW_NEAREST if slow else NEAREST):
@@ -177,6 +177,8 @@ class Trial:
             nearest = region.nearest(np.abs(start) if i % 2 else start)
             if nearest is not None:
                 found.append(nearest)
+        if optimum is not None:
+            found.extend(point for point in [region.nearest(optimum)] if point is not None)
         if not found:
             return []
         if region.curved is not None:  # a solver's points miss curved boundaries by its tolerance

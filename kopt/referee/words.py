@@ -9,9 +9,9 @@ import cvxpy as cp
 import numpy as np
 
 from kopt.referee.factors import named_number
-from kopt.referee.terms import Term
 from kopt.sample import Sample
 from kopt.show.expression import Writer
+from kopt.terms import Term
 from kopt.views import ProductView
 from kopt.views.products import ProductCombination
 
@@ -108,7 +108,7 @@ class Words(Writer):
 
     def number(self, value: float) -> str:
         """A number, as an expression of the parameters where a simple one is this very number."""
-        if (8 * value).is_integer():
+        if float(f"{value:.2g}") == value or (8 * value).is_integer():  # short enough to be somebody's own
             return f"{value + 0.0:g}"
         return named_number(value, self.numbers) or f"{value:.6g}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import product
 from math import prod
 from typing import Any
@@ -17,11 +16,12 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 
 from kopt.cones import Free, NonNegative
 from kopt.errors import InputError
-from kopt.referee.terms import Term, additive_terms
+from kopt.gradients import restored
 from kopt.show.expression import is_ones
 from kopt.steps.allowed import HIGHEST, LOWEST, Allowed, distinct, stacked, unstack
 from kopt.steps.notation import shown
 from kopt.steps.stated import affine_cone, check_leaves, check_primal, claim, in_order, occurring, scalar
+from kopt.terms import Term, additive_terms
 
 # What counts as 0, relative to the absolute terms of a value, or to the size of a derivative nearby. Extrapolated
 # differences reach 1e-10; what somebody forgot is far above.
@@ -321,17 +321,6 @@ def _normalised(term: Term) -> Term:
     if value.size == 0 or not value.flat[0] or np.any(value != value.flat[0]):
         return term
     return Term(term.coefficient * float(value.flat[0]), cp.Constant(np.ones(value.shape)))
-
-
-@contextmanager
-def restored(variables: Iterable[cp.Variable]) -> Iterator[None]:
-    """Give the variables back the values that they had."""
-    saved = [(v, v.value) for v in variables]
-    try:
-        yield
-    finally:
-        for variable, value in saved:
-            variable.save_value(value)
 
 
 def value_of(expression: cp.Expression) -> float:

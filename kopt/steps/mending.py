@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 
-from kopt.referee.terms import Term, additive_terms
 from kopt.steps.derivation import distributed_terms, value_of
 from kopt.steps.notation import AGREES, factor, number, text
+from kopt.terms import Term, additive_terms
 
 # Two sums are the same if they differ by this little, relative to their absolute terms: only rounding is in the way,
 # and a term that is wrong may be small beside the others.
@@ -87,7 +87,7 @@ class Table:
         for term, values in zip(self.claimed, self.claimed_values, strict=True):
             ratios = 1 + self.difference / np.where(values == 0, np.nan, values)
             name = factor(np.where(np.abs(ratios) <= AGREES, 0.0, ratios), self.scalars, self.numbers)
-            fits += [_rescale(term, name)] if name else []
+            fits += [_rescale(term, name)] if name and name != "1" else []
         return ", or ".join(fits)
 
     def _one_missing(self) -> str:

@@ -11,10 +11,11 @@ import numpy as np
 from cvxpy.constraints.constraint import Constraint
 
 from kopt.errors import DeclarationError, InputError
+from kopt.gradients import restored
 from kopt.show import html
 from kopt.show.text import Branch, tree
 from kopt.steps.allowed import stacked
-from kopt.steps.derivation import TOLERANCE, Derivation, restored, value_of
+from kopt.steps.derivation import TOLERANCE, Derivation, value_of
 from kopt.steps.mending import SAME, Table, constants
 from kopt.steps.notation import affine, factor, shown, text
 

@@ -27,14 +27,15 @@ def recovered(formulation: Formulation, conditions: Conditions, dual: Mapping[st
     if not all(np.isfinite(multiplier).all() for multiplier in conditions.multipliers.values()):
         return {}
     if conditions.dual is not None and all(name in dual for name in conditions.dual_names):
-        point = _by_rule(formulation, conditions, dual)
+        point = by_rule(formulation, conditions, dual)
         if point is not None:
             return point
     weights = _stationary_weights(conditions)
     return {} if weights is None else _completed(conditions, weights)
 
 
-def _by_rule(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> dict[str, Any] | None:
+def by_rule(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the formulation's own rule gives; None where it has none, nothing where the rule refuses the numbers."""
     try:
         with FaultsOf(formulation, "recover"):
             point = formulation.recover(conditions.dual_view, Point({**conditions.multipliers, **dual}))
