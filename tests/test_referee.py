@@ -126,7 +126,7 @@ class TestFaultsOfTheObjective:
         assert y @ alpha == pytest.approx(0, abs=1e-12)
         assert example.claimed == pytest.approx(alpha.sum() - quadratic)
         assert example.true == pytest.approx(alpha.sum() - quadratic / 2)
-        assert len(y) == 4
+        assert len(y) == 5
 
     @pytest.mark.parametrize(
         ("objective", "kind", "text"),
@@ -210,6 +210,12 @@ class TestFaultsOfTheFeasibleSet:
     def test_one_forgotten_entry_of_a_bound_is_found(self):
         cls = soft_margin(domain=lambda f, s, a, w: [a >= 0, a[1:] <= f.C * s.costs[1:]], xi=lambda *_: None)
         assert (Kind.MISSING_BOUND, "mu") in kinds(referee(cls, instances=3))
+
+    def test_one_wrong_entry_of_a_bound_is_named(self):
+        cls = soft_margin(xi=lambda f, s, a, w: a <= f.C * s.costs * np.where(np.arange(s.n) == 2, 2.0, 1.0))
+        [fault] = referee(cls, instances=3).faults
+        assert (fault.kind, fault.where, fault.factor) == (Kind.WRONG_BOUND, "xi", None)
+        assert fault.what == "The constraint 'xi' is wrong in some entries only: 2."
 
     def test_a_superfluous_constraint_that_costs_the_optimum_is_wrong(self):
         cls = soft_margin(domain=lambda f, s, a, w: [a >= 0, cp.sum(a) <= 0.1 * f.C])
@@ -363,6 +369,28 @@ class TestFaultsOfTheNames:
 
 
 class TestScaled:
+    def test_a_multiple_of_the_dual_alone_is_wrong(self):
+        """Its optimum is not the primal's, and no multiple of the primal has it with these multipliers."""
+
+        class Doubled(NuSoftMargin):
+            def dual(self, s):
+                program = super().dual(s)
+                doubled = cp.Maximize(2 * program.objective.expr)
+                return Program(doubled, program.constraints, domain=program.domain, multipliers=program.multipliers)
+
+        assert referee(Doubled, instances=4).judgement is Judgement.WRONG
+
+    def test_the_parameters_of_an_instance_are_tried(self):
+        class OnlyBelow(SoftMargin):
+            def dual(self, s):
+                program = super().dual(s)
+                factor = 1.0 if self.C < 50 else 2.0
+                scaled = cp.Maximize(factor * program.objective.expr)
+                return Program(scaled, program.constraints, domain=program.domain, multipliers=program.multipliers)
+
+        assert referee(OnlyBelow(C=3.0)).judgement is Judgement.EXACT
+        assert referee(OnlyBelow(C=60.0)).judgement is Judgement.WRONG
+
     def test_the_dual_of_a_multiple_of_the_primal(self):
         class Doubled(SoftMargin):
             def primal(self, s):
@@ -663,7 +691,7 @@ class TestFactors:
         assert factor_text([expression(s) for s in self.SETTINGS], self.SETTINGS) == text
 
     def test_others_are_numbers(self):
-        assert factor_text([1.234, 5.678, 0.1], self.SETTINGS) == "1.234"
+        assert factor_text([1.234, 5.678, 0.1], self.SETTINGS) == "1.234 (on this instance)"
 
 
 def test_the_verdict_of_a_parameterless_cost():

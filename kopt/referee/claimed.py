@@ -70,8 +70,8 @@ class Claimed:
                 raise DeclarationError(
                     f"{self.program.where} the dual variable {name!r} is the multiplier of no primal constraint "
                     f"({constraints}), and no multiplier is given in terms of it.",
-                    "Name the constraint after it, and write a loss as a variable with its defining constraint: "
-                    "that carries the multiplier.",
+                    "Name the constraint after it, or give multipliers= in terms of it; a loss needs a variable "
+                    "with its defining constraint, and auxiliary variables of a dual are not judged.",
                 )
 
     def _read_constraints(self) -> None:
@@ -153,12 +153,20 @@ class Claimed:
         """The dual variables."""
         return split(z, self.variables)
 
-    def curved_violation(self, label: str, z: np.ndarray) -> float:
-        """How far z is from satisfying a constraint that is not affine, in its own units."""
+    def violation(self, label: str, z: np.ndarray, unit: np.ndarray) -> float:
+        """How far z is from satisfying a constraint, relative to its terms."""
+        for each in self.conditions:
+            if each.about == label:
+                size = max(float(np.max(np.abs(z))), float(np.max(unit)))
+                return float(np.max(each.violation(z, like=size), initial=0.0))
         for variable, value in zip(self.explicit.values(), self.by_name(z).values(), strict=True):
             variable.save_value(value)
         cone = self.curved[label]
-        return float(cone.violation(np.asarray(cone.residual.value, dtype=float)))
+        residual = np.asarray(cone.residual.value, dtype=float)
+        parts = [np.asarray(part.value, dtype=float) for part in (cone.residual, *cone.residual.args)]
+        return float(cone.violation(residual)) / (
+            max(float(np.max(np.abs(part), initial=0.0)) for part in parts) or 1.0
+        )
 
 
 def _below(expression: cp.Expression, view: ProductView) -> list[cp.Variable]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from kopt.referee.across import across
 from kopt.referee.conditions import Condition, Role
 from kopt.referee.finding import Finding, Sentences
 from kopt.referee.lifted import Lifted
@@ -22,6 +23,8 @@ from kopt.referee.verdict import Kind
 
 # Where a solver has to minimise the Lagrangian, so many entries of a constraint are tried.
 FEW = 2
+# The same where a conic solver has to look for a violation.
+MANY = 6
 # Fractions of the way to an extreme point at which a claimed objective may still be defined.
 NEARER = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001)
 
@@ -31,9 +34,11 @@ def missing(trial: Trial) -> Iterator[Finding]:
     claimed_lines = lines(trial.claimed.conditions, trial.unit)
     demanded_lines = lines(trial.demanded, trial.unit)
     reported: set[tuple[str, Role]] = set()
+    tried: Counter[tuple[str, Role]] = Counter()
     for line in left_over(demanded_lines, claimed_lines):
         key = (line.condition.about, line.condition.role)
-        if key in reported:
+        tried[key] += 1
+        if key in reported or (trial.claimed_region.curved is not None and tried[key] > MANY):
             continue
         point = _allowed(trial, line, worst(trial.claimed_region, line))
         if point is not None:
@@ -64,10 +69,16 @@ def _missing(trial: Trial, line: Line, z: np.ndarray, claimed_lines: list[Line],
     about, role = line.condition.about, line.condition.role
     needed = _demand(trial, line)
     reason = _reason(trial, line, z)
-    twin = _twin(line, [c for c in claimed_lines if not any(c.is_same(d) for d in demanded)])
+    unmatched = [c for c in claimed_lines if not any(c.is_same(d) for d in demanded)]
+    twin = _twin(line, unmatched)
     base = Finding(Kind.MISSING_CONSTRAINT, about, trial, lambda _: ("", "", ""), None, z, *trial.unbounded_at(z))
     if twin is not None:
-        return replace(_wrong_bound(base, line, twin, needed, reason), blocks=True)
+        found = _wrong_bound(base, line, twin, needed, reason)
+        wrong = [c.index for c in unmatched if c.condition is twin.condition]
+        shown = trial.claimed.shown(twin.condition.about)
+        if len(wrong) < len(twin.condition.offset):
+            found = replace(found, factor=None, say=lambda _: _wrong_entries(shown, wrong, reason, needed))
+        return found
 
     if line.constant and role is Role.STATIONARITY:
         return replace(base, kind=Kind.UNBOUNDED_PRIMAL, say=lambda _: _unbounded_in(about))
@@ -77,6 +88,15 @@ def _missing(trial: Trial, line: Line, z: np.ndarray, claimed_lines: list[Line],
 
     kind = Kind.MISSING_CONSTRAINT if role is Role.STATIONARITY else Kind.MISSING_BOUND
     return replace(base, kind=kind, say=say)
+
+
+def _wrong_entries(shown: str, entries: list[int], reason: str, needed: str) -> Sentences:
+    listed = ", ".join(map(str, entries[:6])) + (", ..." if len(entries) > 6 else "")
+    return (
+        f"The constraint {shown!r} is wrong in some entries only: {listed}.",
+        reason,
+        f"Write {needed} in all of them.",
+    )
 
 
 def _unbounded_in(variable: str) -> Sentences:
@@ -145,20 +165,35 @@ def superfluous(trial: Trial) -> Iterator[Finding]:
     lifted = Lifted(trial)
     reported: set[str] = set()
     tried: Counter[str] = Counter()
+    slow = trial.lagrangian.remainder is not None or lifted.region.curved is not None
     for line in left_over(claimed_lines, lifted.plain_lines()):
         where = line.condition.about
         tried[where] += 1
-        if where in reported or (trial.lagrangian.remainder is not None and tried[where] > FEW):
+        if where in reported or (slow and tried[where] > FEW):
             continue
         for z, m in lifted.outside(line):
             true = trial.lagrangian.minimise(m)
-            if np.isfinite(true.value):
+            if np.isfinite(true.value) and trial.in_cones(m):
                 reported.add(where)
                 yield _superfluous(trial, line, z, true.value, lifted.demanded_lines())
                 break
-    yield from _superfluous_curved(trial, lifted, reported)
+    for label in [*tried, *trial.claimed.curved]:
+        if label not in reported and not (trial.certain or trial.is_empty):
+            for found in _superfluous_beyond(trial, label):
+                reported.add(label)
+                yield found
     if trial.is_empty and not reported:
         yield from _empty(trial, lifted)
+
+
+def _superfluous_beyond(trial: Trial, label: str) -> Iterator[Finding]:
+    """The same at points just beyond one constraint, where the true domain is not known by its conditions."""
+    for z in across(trial, label):
+        m = trial.multipliers(z)
+        true = trial.lagrangian.minimise(m)
+        if np.isfinite(true.value) and trial.in_cones(m):
+            yield _superfluous(trial, _no_line(label, trial), z, true.value, [])
+            return
 
 
 def _superfluous(trial: Trial, line: Line, z: np.ndarray, true: float, demanded: list[Line]) -> Finding:
@@ -192,30 +227,10 @@ def _empty(trial: Trial, lifted: Lifted) -> Iterator[Finding]:
     """No point satisfies all claimed constraints, although the dual's own set is not empty."""
     for z, m in lifted.random_points():
         true = trial.lagrangian.minimise(m)
-        if np.isfinite(true.value):
+        if np.isfinite(true.value) and trial.in_cones(m):
             labels = ", ".join(map(trial.claimed.shown, trial.claimed.labels))
             yield _superfluous(trial, _no_line(labels, trial), z, true.value, [])
             return
-
-
-def _superfluous_curved(trial: Trial, lifted: Lifted, reported: set[str]) -> Iterator[Finding]:
-    """The same for claimed constraints that are not affine, at random points of the true domain."""
-    if not trial.claimed.curved:
-        return
-    points = lifted.random_points()
-    for label in trial.claimed.curved:
-        sizes = [np.max(np.abs(_residual(trial, label, z)), initial=0.0) for z, _ in points]
-        for (z, m), size in zip(points, sizes, strict=True):
-            if label not in reported and trial.claimed.curved_violation(label, z) > 1e-5 * size:
-                true = trial.lagrangian.minimise(m)
-                if np.isfinite(true.value):
-                    reported.add(label)
-                    yield _superfluous(trial, _no_line(label, trial), z, true.value, [])
-
-
-def _residual(trial: Trial, label: str, z: np.ndarray) -> np.ndarray:
-    trial.claimed.curved_violation(label, z)  # binds the variables
-    return np.asarray(trial.claimed.curved[label].residual.value, dtype=float)
 
 
 def _no_line(label: str, trial: Trial) -> Line:

@@ -12,8 +12,9 @@ from kopt.referee.domain import missing, superfluous
 from kopt.referee.eliminated import repaired_multipliers
 from kopt.referee.explain import explain
 from kopt.referee.finding import Finding, Sentences
+from kopt.referee.maximal import not_maximal
 from kopt.referee.naming import exchanged, misnamed_constraints
-from kopt.referee.optimum import NOT_CONVEX, Optimum, lost, multipliers_agree, solve_both, wrong_recovery
+from kopt.referee.optimum import NOT_CONVEX, Optimum, is_confirmed, lost, multipliers_agree, solve_both, wrong_recovery
 from kopt.referee.pointwise import Comparison, compare
 from kopt.referee.trial import Trial
 from kopt.referee.verdict import Kind
@@ -65,6 +66,7 @@ def gathered(trials: Sequence[Trial]) -> Evidence:
         comparison = compare(trial, points)
         evidence.optima.append(optimum.beside(comparison))
         found += [*outside_their_cone(trial, points), *_escaping(comparison, found), *_undefined(comparison)]
+        found += not_maximal(comparison)
         evidence.findings += found
         evidence.comparisons.append(comparison)
     evidence.findings += _objective_findings(evidence.comparisons)
@@ -133,12 +135,14 @@ def _compare_optima(evidence: Evidence) -> None:
     compared = [optimum for optimum in evidence.optima if optimum.compared]
     attained = [optimum for optimum in compared if optimum.attained]
     restricted = bool(evidence.findings)
-    if restricted:
-        evidence.findings += [lost(optimum) for optimum in compared if not optimum.attained]
-    elif len(attained) < len(compared):
+    lost_ones = [optimum for optimum in compared if not optimum.attained]
+    certain = not restricted and all(trial.certain for trial in evidence.trials)
+    confirmed = [] if certain else [optimum for optimum in lost_ones if is_confirmed(optimum)]
+    evidence.findings += [lost(optimum) for optimum in confirmed]
+    if lost_ones and not confirmed:
         evidence.notes.append(
-            f"On {len(compared) - len(attained)} of {len(compared)} instances the two optima differ, although the "
-            "claimed dual agrees with the dual function at every point tried: a gap of the primal, or of the solver."
+            f"On {len(lost_ones)} of {len(compared)} instances the two optima differ, although the claimed dual agrees "
+            "with the dual function at every point tried: a gap of the primal, or of the solver."
         )
     for optimum in attained:
         evidence.findings += wrong_recovery(optimum)

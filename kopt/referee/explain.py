@@ -17,6 +17,7 @@ from kopt.referee.verdict import Kind
 FITS = 1e-6
 # From so few points nothing follows.
 LEAST = 3
+MINIMISED = "minimum over "
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,8 @@ def _library(comparisons: Sequence[Comparison]) -> Iterator[Explanation]:
 
 def _replaced(text: str, old: str | None, factors: list[float], cost: float) -> Explanation:
     def say(factor: str) -> Sentences:
+        if text.startswith(MINIMISED):
+            return _derive_again(text.removeprefix(MINIMISED), old)
         new = factor if text == "1" else text if factor == "1" else f"{factor} * {text}"
         if old is None:
             what, fix = f"The dual objective lacks the term {new}.", f"Add {new}."
@@ -176,6 +179,15 @@ def _replaced(text: str, old: str | None, factors: list[float], cost: float) -> 
     if old is None:
         return Explanation(cost, Kind.MISSING_TERM, text, factors, say)
     return Explanation(cost, Kind.WRONG_TERM, old, factors, say)
+
+
+def _derive_again(vector: str, old: str | None) -> Sentences:
+    term = "a term" if old is None else f"the term {old}"
+    return (
+        f"In the dual objective, {term} is not what the minimisation over {vector} gives.",
+        f"With the minimum over {vector} in its place the claimed objective is right, at every point tried.",
+        f"Derive the terms with {vector} again: substitute its stationary point into the Lagrangian.",
+    )
 
 
 def _nothing(comparisons: Sequence[Comparison]) -> Explanation:
@@ -230,7 +242,7 @@ def _lagrangian_parts(trial: Trial, z: np.ndarray) -> Iterator[tuple[str, float]
     """What the minimisation over each vector contributes, for terms that are none of the usual ones."""
     m = trial.multipliers(z)
     for group in trial.lagrangian.features.groups:
-        yield f"(the terms with {group.name}, minimised)", sum(value for value, _ in group.minimise(m))
+        yield f"{MINIMISED}{group.name}", sum(value for value, _ in group.minimise(m))
 
 
 def _vector_terms(trial: Trial, name: str, v: np.ndarray) -> Iterator[tuple[str, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, product
@@ -12,17 +13,21 @@ NUMBERS = tuple(map(Fraction, ("1", "2", "1/2", "4", "1/4", "3", "1/3", "3/2", "
 EXPONENTS = (1.0, -1.0, 2.0, -2.0, 0.5, -0.5)
 AGREES = 1e-5
 VERY = 1e-10
+# 4/l is more likely to be 0.8 on five points.
+MULTIPLE_OF_L = re.compile(r"-?[2-9].*\bl\b")
 
 
 def factor_text(values: Sequence[float], settings: Sequence[Mapping[str, float]]) -> str:
-    """The simplest expression that gives each value from its setting; the first number where there is none.
+    """The simplest expression that gives each value from its setting; the first number where there is none, said to be
+    that of one instance where it changes.
 
     >>> factor_text([0.5, 0.125], [{"C": 2.0, "l": 5}, {"C": 8.0, "l": 7}])
     '1/C'
     >>> factor_text([0.5, 0.5], [{"C": 2.0}, {"C": 3.0}]), factor_text([0.7, 0.9], [{}, {}])
-    ('1/2', '0.7')
+    ('1/2', '0.7 (on this instance)')
     """
-    return recognised(values, settings) or f"{values[0]:.6g}"
+    changes = np.ptp(values) > AGREES * abs(values[0])
+    return recognised(values, settings) or f"{values[0]:.6g}{' (on this instance)' if changes else ''}"
 
 
 def recognised(values: Sequence[float], settings: Sequence[Mapping[str, float]]) -> str | None:
@@ -45,7 +50,7 @@ def named_number(value: float, setting: Mapping[str, float]) -> str | None:
     fitting = [
         (cost, text)
         for cost, text, guess in _guesses([setting, setting], fixed=False)
-        if abs(guess[0] - value) <= VERY * abs(value)
+        if abs(guess[0] - value) <= VERY * abs(value) and not MULTIPLE_OF_L.match(text)
     ]
     return min(fitting)[1] if fitting else None
 

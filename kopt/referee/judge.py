@@ -12,7 +12,7 @@ from kopt.referee.verdict import Fault, Judgement, Kind
 
 # Faults that no scaling of the dual explains.
 BESIDE_THE_DUAL = (Kind.WRONG_RECOVERY, Kind.WRONG_NAMED_MULTIPLIER)
-RESTRICTING = (Kind.SUPERFLUOUS_CONSTRAINT, Kind.WRONG_BOUND)
+RESTRICTING = (Kind.SUPERFLUOUS_CONSTRAINT, Kind.WRONG_BOUND, Kind.WRONG_ELIMINATED_MULTIPLIER)
 
 
 def judged(evidence: Evidence) -> tuple[Judgement, str | None]:
@@ -44,8 +44,8 @@ def judged(evidence: Evidence) -> tuple[Judgement, str | None]:
 def _doubtful(evidence: Evidence) -> bool:
     """Whether most optima differ although no fault was found, and the domain was not known completely."""
     compared = [optimum.attained for optimum in evidence.optima if optimum.compared]
-    complete = all(trial.complete and trial.claimed_region.curved is None for trial in evidence.trials)
-    return not complete and not evidence.findings and sum(compared) < len(compared) / 2
+    certain = all(trial.certain for trial in evidence.trials)
+    return not certain and not evidence.findings and sum(compared) < len(compared) / 2
 
 
 def merged(findings: Sequence[Finding]) -> list[Fault]:
@@ -57,9 +57,10 @@ def merged(findings: Sequence[Finding]) -> list[Fault]:
 
 
 def _fault(group: Sequence[Finding]) -> Fault:
+    group = sorted(group, key=lambda finding: (finding.point is None, finding.trial.sample.n))
     factors = [(finding.factor, finding.trial.instance.numbers) for finding in group if finding.factor is not None]
     factor = factor_text([value for value, _ in factors], [numbers for _, numbers in factors]) if factors else None
-    first = min(group, key=lambda finding: (finding.point is None, finding.trial.sample.n))
+    first = group[0]
     what, why, fix = first.say(factor or "")
     example = None
     if first.point is not None:

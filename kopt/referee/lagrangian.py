@@ -258,12 +258,17 @@ Components = list[tuple[slice | None, cp.Expression]]
 def _curved_terms(components: Components) -> list[tuple[bool, set[int]]]:
     """For each term that is not affine, whether it is quadratic, and its variables by id."""
     return [
-        (term.expression.is_quadratic(), {v.id for v in term.expression.variables()})
+        (_is_quadratic(term.expression), {v.id for v in term.expression.variables()})
         for _, component in components
         if not component.is_affine()
         for term in additive_terms(component)
         if not term.expression.is_affine()
     ]
+
+
+def _is_quadratic(expression: cp.Expression) -> bool:
+    """CVXPY's word, but for the Huber loss, which is quadratic near 0 only."""
+    return bool(expression.is_quadratic()) and cp.huber not in expression.atoms()
 
 
 def _curved_variables(components: Components) -> set[int]:

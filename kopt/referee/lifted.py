@@ -26,7 +26,7 @@ class Lifted:
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
         L, claimed = trial.lagrangian, trial.claimed
-        own = all(name in L.cones and not claimed.eliminated(name) for name in claimed.variables)
+        own = trial.own
         names = [name for name in L.cones if claimed.eliminated(name)] if own else []
         self.columns = np.concatenate([np.arange(L.width)[L.slices[n]] for n in names] or [np.zeros(0, dtype=int)])
         width = claimed.width
@@ -41,7 +41,6 @@ class Lifted:
         sizes = np.where(sizes > 0, sizes, np.median(trial.unit))
         conditions = trial.demanded if not own else [c.after(matrix, offset) for c in trial.true_conditions]
         self.region = Region(conditions, np.concatenate([trial.unit, sizes]) if own else trial.unit, self._curved())
-        self.own = own
 
     def _curved(self) -> tuple[cp.Expression, list[Any]] | None:
         z = self.trial.stacked
@@ -93,7 +92,7 @@ class Lifted:
         trial = self.trial
         z = point[: trial.claimed.width]
         m = trial.multipliers(z)
-        if self.own:
+        if trial.own:
             straight = self.map(point)
             for name, place in trial.lagrangian.slices.items():
                 # A multiplier such as lambda = 1/2 ||w|| may be 0 at an extreme point, where nothing is bounded.

@@ -75,7 +75,7 @@ def _explains(comparison: Comparison, a: str, b: str) -> bool:
         m[first], m[second] = (-m[first], -m[second]) if a == b else (m[second].copy(), m[first].copy())
         value = trial.lagrangian.minimise(m).value
         bound = np.abs(claimed) if not np.isfinite(size) else size
-        if not abs(value - claimed) <= comparison.tolerance * max(bound, abs(value)):
+        if not np.isfinite(value) or not abs(value - claimed) <= comparison.tolerance * max(bound, abs(value)):
             return False
     return True
 

@@ -29,6 +29,8 @@ OPTIONS = {"tol_gap_abs": 1e-15, "tol_gap_rel": 1e-9, "tol_feas": 1e-9, "max_ite
 NOT_CONVEX = "not convex"
 # Solvers stop at gaps of about 1e-8, and recovery rules take roots of them.
 ATTAINED = 1e-4
+# Optima that differ by this do not differ by a solver's error.
+FAR_OFF = 1e-3
 # What an optimum counts for at least, relative to the terms at other points.
 CANCELLED = 1e-2
 
@@ -132,6 +134,30 @@ def _run(problem: cp.Problem) -> str:
     except cp.error.SolverError:
         return "failed"
     return str(problem.status)
+
+
+def is_confirmed(optimum: Optimum) -> bool:
+    """Whether the two optima differ by far more than solvers err, and another solver says so too."""
+    if not (optimum.primal.solved and optimum.dual.solved):
+        return True  # one side is proved to have none
+    if abs(optimum.primal.value - optimum.dual.value) <= FAR_OFF * optimum.scale:
+        return False
+    for side in (optimum.primal, optimum.dual):
+        values = [_value_by(solver, side.program) for solver in (cp.ECOS, cp.SCS)]
+        if not any(abs(value - side.value) <= FAR_OFF / 3 * optimum.scale for value in values):
+            return False
+    return True
+
+
+def _value_by(solver: str, program: Program) -> float:
+    problem = program.problem()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the status is looked at
+            problem.solve(solver=solver)
+    except (cp.error.SolverError, ValueError):
+        return np.nan
+    return float(problem.value) if problem.status == cp.OPTIMAL else np.nan
 
 
 def lost(optimum: Optimum) -> Finding:

@@ -34,7 +34,8 @@ def referee(
 ) -> Verdict:
     """Whether the declared dual is the dual of the declared primal; if not, what is wrong and where.
 
-    formulation   a class, or an instance whose fields without a domain are kept; its parameters are drawn at random
+    formulation   a class, whose parameters are drawn at random; or an instance, whose own parameters are tried first
+                  and whose fields without a domain are kept
     sample        data to judge it on, or on random parts of; random samples for its task where none is given
     primal, dual  instead of a formulation: two programs, or two functions of the sample's view that return them
     instances     how many are tried

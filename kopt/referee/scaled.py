@@ -1,7 +1,7 @@
 """Whether a claimed dual is exact for a multiple of the primal, or with rescaled multipliers.
 
 The dual function of c times the primal is c g(m / c). A claim D(z) is scaled if D(z) = s g(t m(z)) on its whole domain
-with t = 1/s (a multiple of the primal), s = 1 (rescaled multipliers) or t = 1 (a multiple of the dual).
+with t = 1/s (a multiple of the primal) or s = 1 (rescaled multipliers).
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ POINTS = 6
 
 def scaling(trials: Sequence[Trial], settings: Sequence[Mapping[str, float]]) -> str | None:
     """The two factors in words; None where no simple ones fit all instances."""
-    candidates: list[tuple[str, Mapping[str, float]]] = [("1", {"": 1.0}), *simple_factors(settings)]
-    for text, factor in candidates:
+    for text, factor in simple_factors(settings):
         multiples = [evaluated(factor, setting) for setting in settings]
         if not _allowed([_value_factor(trials[0], multiples[0])], multiples[:1]):
             continue
@@ -40,7 +39,7 @@ def _allowed(values: Sequence[float | None], multiples: Sequence[float]) -> bool
         return False
     s, t = np.array(values, dtype=float), np.array(multiples)
     product, value, multiple = (np.allclose(each, 1.0, rtol=CONSTANT) for each in (s * t, s, t))
-    return bool(np.all(s > 0) and (product or value or multiple) and not (value and multiple))
+    return bool((product or value) and not multiple)
 
 
 def _value_factor(trial: Trial, multiple: float) -> float | None:

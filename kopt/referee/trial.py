@@ -23,6 +23,7 @@ MIXED = 20
 FEW_NEAREST = 8
 FEW_MIXED = 6
 INWARDS = 1e-4
+IN_CONE = 1e-7
 EXPONENTS = np.arange(-8.0, 9.0)
 
 
@@ -100,7 +101,7 @@ class Trial:
     @cached_property
     def claimed_region(self) -> Region:
         """The points that the claimed dual allows."""
-        return Region(self.claimed.conditions, self.unit, self._curved(true=False))
+        return Region(self.claimed.conditions, self.unit, self.curved_constraints())
 
     @cached_property
     def is_empty(self) -> bool:
@@ -110,14 +111,14 @@ class Trial:
     @cached_property
     def common_region(self) -> Region:
         """The points that the claimed dual allows and at which the Lagrangian may be bounded."""
-        return Region([*self.claimed.conditions, *self.demanded], self.unit, self._curved(true=True))
+        return Region([*self.claimed.conditions, *self.demanded], self.unit, self.curved_constraints(true=True))
 
-    def _curved(self, true: bool) -> tuple[cp.Expression, list[Any]] | None:
-        """The constraints that are not affine: those claimed, with those of the multipliers' cones if asked."""
+    def curved_constraints(self, true: bool = False, leaving_out: str = "") -> tuple[cp.Expression, list[Any]] | None:
+        """The claimed constraints that are not affine, but for one, with the multipliers' cones if asked."""
         program = self.claimed.in_coordinates
         constraints = [*program.constraints.values(), *program.domain]
         labelled = dict(zip(self.claimed.labels, constraints, strict=True))
-        found = [labelled[label] for label in self.claimed.curved]
+        found = [labelled[label] for label in self.claimed.curved if label != leaving_out]
         z = self.stacked
         if true:
             found += self.cone_constraints(z, self.map)
@@ -157,6 +158,24 @@ class Trial:
                 place = self.lagrangian.slices[name]
                 m[place] = claimed[place]
         return m
+
+    def in_cones(self, m: np.ndarray) -> bool:
+        """Whether multipliers lie in their cones, up to what a solver misses."""
+        for name, cone in self.lagrangian.cones.items():
+            block = m[self.lagrangian.slices[name]].reshape(cone.residual.shape, order="F")
+            if not cone.multiplier_violation(block) <= IN_CONE * float(np.max(np.abs(m))):
+                return False
+        return True
+
+    @property
+    def own(self) -> bool:
+        """Whether every dual variable is a multiplier itself."""
+        return all(n in self.lagrangian.cones and not self.claimed.eliminated(n) for n in self.claimed.variables)
+
+    @property
+    def certain(self) -> bool:
+        """Whether the feasible sets can be compared completely, by linear programs."""
+        return self.complete and self.own and self.claimed_region.curved is None
 
     def minimum(self, z: np.ndarray) -> Minimum:
         """The minimum of the Lagrangian at the multipliers that z stands for."""
