@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from kopt.referee.claimed import AffineMap
@@ -15,8 +13,11 @@ from kopt.referee.trial import Trial
 from kopt.referee.verdict import Kind
 
 
-def repaired_multipliers(trial: Trial) -> Iterator[Finding]:
-    """Eliminated multipliers for which stationarity fails, although it holds with others; the trial then uses those."""
+def repair_multipliers(trial: Trial) -> list[Finding]:
+    """Let a trial use multipliers for which stationarity holds, where that fails with the eliminated ones as declared.
+
+    The declared ones that were replaced are the findings.
+    """
     claimed, L = trial.claimed, trial.lagrangian
     free = [name for name in L.cones if claimed.eliminated(name) and name not in claimed.bent]
     columns = np.concatenate([np.arange(L.width)[L.slices[name]] for name in free] or [np.zeros(0, dtype=int)])
@@ -25,7 +26,7 @@ def repaired_multipliers(trial: Trial) -> Iterator[Finding]:
     failing = left_over(lines(composed, trial.unit), lines(claimed.conditions, trial.unit))
     region = Region([], trial.unit) if trial.is_empty else trial.claimed_region
     if all(worst(region, line) is None for line in failing):
-        return
+        return []
     R = np.vstack([c.rows[:, columns] for c in touching])
     residual = AffineMap(np.vstack([c.rows for c in composed]), np.concatenate([c.offset for c in composed]))
     correction = -np.linalg.pinv(R)
@@ -34,15 +35,18 @@ def repaired_multipliers(trial: Trial) -> Iterator[Finding]:
     offset[columns] += correction @ residual.offset
     repaired = [c.after(matrix, offset) for c in touching]
     if left_over(lines(repaired, trial.unit), lines(claimed.conditions, trial.unit)):
-        return
+        return []
     before = trial.map
     trial.map = AffineMap(matrix, offset)
-    for name in free:
-        place = L.slices[name]
-        change = AffineMap(matrix[place] - before.matrix[place], offset[place] - before.offset[place])
-        size = np.abs(before.matrix[place]) @ trial.unit + np.abs(before.offset[place])
-        if np.any(np.abs(change.matrix) @ trial.unit + np.abs(change.offset) > SAME * np.maximum(size, SAME)):
-            yield _wrong_multiplier(trial, name, before)
+    return [_wrong_multiplier(trial, name, before) for name in free if _differs(trial, name, before)]
+
+
+def _differs(trial: Trial, name: str, before: AffineMap) -> bool:
+    place = trial.lagrangian.slices[name]
+    change = np.abs(trial.map.matrix[place] - before.matrix[place]) @ trial.unit
+    change += np.abs(trial.map.offset[place] - before.offset[place])
+    size = np.abs(before.matrix[place]) @ trial.unit + np.abs(before.offset[place])
+    return bool(np.any(change > SAME * np.maximum(size, SAME)))
 
 
 def _wrong_multiplier(trial: Trial, name: str, before: AffineMap) -> Finding:

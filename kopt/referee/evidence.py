@@ -9,7 +9,7 @@ import numpy as np
 
 from kopt.referee.bent import outside_their_cone, with_best_multipliers
 from kopt.referee.domain import missing, superfluous
-from kopt.referee.eliminated import repaired_multipliers
+from kopt.referee.eliminated import repair_multipliers
 from kopt.referee.explain import explain
 from kopt.referee.finding import Finding, Sentences
 from kopt.referee.maximal import not_maximal
@@ -59,7 +59,7 @@ def gathered(trials: Sequence[Trial]) -> Evidence:
     """Everything that can be found out about some trials."""
     evidence = Evidence(trials)
     for trial in trials:
-        found = [*repaired_multipliers(trial), *missing(trial), *superfluous(trial), *misnamed_constraints(trial)]
+        found = [*repair_multipliers(trial), *missing(trial), *superfluous(trial), *misnamed_constraints(trial)]
         region = trial.common_region if any(finding.blocks for finding in found) else trial.claimed_region
         optimum = solve_both(trial)
         points = trial.points(region, optimum.z)

@@ -12,7 +12,7 @@ import numpy as np
 
 from kopt.referee.bent import outside_their_cone, with_best_multipliers
 from kopt.referee.domain import missing, superfluous
-from kopt.referee.eliminated import repaired_multipliers
+from kopt.referee.eliminated import repair_multipliers
 from kopt.referee.factors import evaluated, factor_text, simple_factors
 from kopt.referee.pointwise import compare
 from kopt.referee.trial import Trial
@@ -65,7 +65,7 @@ def _some_points(trial: Trial) -> list[np.ndarray]:
 def _scaled_everywhere(trial: Trial, multiple: float) -> float | None:
     """The value factor, if with these multipliers the feasible set is right as well."""
     other = Trial(trial.instance, trial.rng, multiple)
-    if any(True for check in (repaired_multipliers, missing, superfluous) for _ in check(other)):
+    if any(True for check in (repair_multipliers, missing, superfluous) for _ in check(other)):
         return None
     points = _some_points(trial)
     if any(True for _ in outside_their_cone(other, points)):
