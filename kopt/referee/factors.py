@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -32,13 +33,9 @@ def factor_text(values: Sequence[float], settings: Sequence[Mapping[str, float]]
 
 def recognised(values: Sequence[float], settings: Sequence[Mapping[str, float]]) -> str | None:
     """The simplest expression that gives each value from its setting; None where there is none."""
-    numbers = np.asarray(values, dtype=float)
-    fitting = [
-        (cost, text)
-        for cost, text, guess in _guesses(settings)
-        if np.all(np.abs(guess - numbers) <= AGREES * np.abs(numbers))
-    ]
-    return min(fitting)[1] if fitting else None
+    # A parameter that never changes cannot be told from a number.
+    varied = [name for name in _common(settings) if len({setting[name] for setting in settings}) > 1]
+    return min(_fitting(values, settings, varied, AGREES), default=(0.0, None))[1]
 
 
 def named_number(value: float, setting: Mapping[str, float]) -> str | None:
@@ -47,12 +44,8 @@ def named_number(value: float, setting: Mapping[str, float]) -> str | None:
     >>> named_number(0.5 / 1.37, {"C": 1.37, "l": 5})
     '1/(2 C)'
     """
-    fitting = [
-        (cost, text)
-        for cost, text, guess in _guesses([setting, setting], fixed=False)
-        if abs(guess[0] - value) <= VERY * abs(value) and not MULTIPLE_OF_L.match(text)
-    ]
-    return min(fitting)[1] if fitting else None
+    fitting = _fitting([value], [setting], _common([setting]), VERY)
+    return min((found for found in fitting if not MULTIPLE_OF_L.match(found[1])), default=(0.0, None))[1]
 
 
 def simple_factors(settings: Sequence[Mapping[str, float]]) -> list[tuple[str, Mapping[str, float]]]:
@@ -74,19 +67,28 @@ def _common(settings: Sequence[Mapping[str, float]]) -> list[str]:
     return [name for name in settings[0] if all(setting.get(name, 0) > 0 for setting in settings)]
 
 
-def _guesses(settings: Sequence[Mapping[str, float]], fixed: bool = True) -> Iterator[tuple[float, str, np.ndarray]]:
-    """Cost, text and values of expressions c p^a q^b."""
-    # A parameter that never changes cannot be told from a number.
-    varied = [name for name in _common(settings) if not fixed or len({s[name] for s in settings}) > 1]
-    powers: list[dict[str, float]] = [{}]
-    for count in (1, 2):
-        for names in combinations(varied, count):
-            powers += [dict(zip(names, e, strict=True)) for e in product(EXPONENTS, repeat=count)]
-    for power in powers:
-        base = np.array([np.prod([s[name] ** e for name, e in power.items()]) for s in settings])
+def _fitting(
+    values: Sequence[float], settings: Sequence[Mapping[str, float]], names: Sequence[str], tolerance: float
+) -> Iterator[tuple[float, str]]:
+    """Cost and text of the expressions c p^a q^b that give the values."""
+    numbers = np.asarray(values, dtype=float)
+    for power in _powers(names):
+        base = np.array([math.prod(s[name] ** e for name, e in power.items()) for s in settings])
+        rest = numbers / base
+        if np.ptp(rest) > tolerance * abs(rest[0]):
+            continue
         for i, (number, sign) in enumerate(product(NUMBERS, (1, -1))):
-            cost = sum(1 + EXPONENTS.index(e) / 4 for e in power.values()) + i / 20
-            yield cost, _text(sign * number, power), float(sign * number) * base
+            if abs(rest[0] - float(sign * number)) <= tolerance * abs(rest[0]):
+                cost = sum(1 + EXPONENTS.index(e) / 4 for e in power.values()) + i / 20
+                yield cost, _text(sign * number, power)
+
+
+def _powers(names: Sequence[str]) -> Iterator[dict[str, float]]:
+    """Products of powers of at most two names."""
+    yield {}
+    for count in (1, 2):
+        for chosen in combinations(names, count):
+            yield from (dict(zip(chosen, e, strict=True)) for e in product(EXPONENTS, repeat=count))
 
 
 def _text(number: Fraction, power: Mapping[str, float]) -> str:
