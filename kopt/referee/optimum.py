@@ -191,8 +191,11 @@ def wrong_recovery(optimum: Optimum) -> Iterator[Finding]:
     if _is_optimal(optimum, point):
         return
     best = {name: _best_with(optimum, name, value) for name, value in point.items()}
-    allowed = ATTAINED * optimum.scale
-    guilty = {n: value for n, value in best.items() if value is None or abs(value - optimum.primal.value) > allowed}
+    allowed, sign = ATTAINED * optimum.scale, trial.claimed.sign
+    worse = {n: np.inf if value is None else sign * (value - optimum.primal.value) for n, value in best.items()}
+    if min(worse.values(), default=0.0) < -allowed:
+        return  # what was taken for the optimum is none
+    guilty = {name: best[name] for name, loss in worse.items() if loss > allowed}
     for name, value in (guilty or {", ".join(point) or "nothing": None}).items():
         yield _recovery(optimum, z, name, value)
 
