@@ -80,8 +80,9 @@ class Part:
         if fault.kind is Kind.WRONG_RECOVERY:
             return fault.where in self.recovered
         if fault.kind in OF_THE_OBJECTIVE:
-            named = skeleton(fault.where).endswith(tuple(self.terms))  # a coefficient such as 1/(2 C) may come first
-            return (bool(self.terms) and named) or (self.absent and fault.kind in OF_ABSENT_TERMS)
+            texts = tuple(text for text in self.terms if text)
+            named = skeleton(fault.where).endswith(texts)  # a coefficient such as 1/(2 C) may come first
+            return named or (self.absent and fault.kind in OF_ABSENT_TERMS)
         return fault.where in self.names or skeleton(fault.where) in {skeleton(name) for name in self.names}
 
     def __or__(self, other: Part) -> Part:
