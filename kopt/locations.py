@@ -163,10 +163,9 @@ def _words(error: Exception) -> tuple[str, str]:
 
 
 def _short_path(file: str) -> str:
+    """A path below the working directory without it."""
     with suppress(ValueError, OSError):  # another drive, or no working directory any more
-        relative = os.path.relpath(file)
-        if len(relative) < len(file) and not file.startswith("<"):
-            return relative
+        return str(Path(file).relative_to(Path.cwd()))
     return file
 
 
