@@ -16,6 +16,7 @@ from kopt.formulation import Formulation, dual_of, primal_of
 from kopt.program import Program
 from kopt.referee.finding import Finding, Sentences
 from kopt.referee.pointwise import Comparison
+from kopt.referee.quiet import status_of
 from kopt.referee.trial import Trial
 from kopt.referee.verdict import Kind
 from kopt.solvers import solve
@@ -25,7 +26,7 @@ from kopt.verify.recovery import by_rule
 from kopt.views import ExplicitView, ProductView
 
 # Tighter than this CLARABEL calls good answers inaccurate.
-OPTIONS = {"tol_gap_abs": 1e-15, "tol_gap_rel": 1e-9, "tol_feas": 1e-9, "max_iter": 400}
+OPTIONS: dict[str, Any] = {"tol_gap_abs": 1e-15, "tol_gap_rel": 1e-9, "tol_feas": 1e-9, "max_iter": 400}
 NOT_CONVEX = "not convex"
 # Solvers stop at gaps of about 1e-8, and recovery rules take roots of them.
 ATTAINED = 1e-4
@@ -42,7 +43,6 @@ class Side:
     status: str
     value: float
     program: Program
-    view: ExplicitView
 
     @property
     def solved(self) -> bool:
@@ -105,11 +105,10 @@ class Optimum:
 def solve_both(trial: Trial) -> Optimum:
     """Solve the two declared programs as they stand, by CVXPY."""
     formulation, sample = trial.instance.formulation, trial.sample
-    primal_view, dual_view = ExplicitView(sample), ExplicitView(sample)
-    primal = _solved(primal_of(formulation, primal_view), primal_view)
-    dual_program = dual_of(formulation, dual_view)
+    primal = _solved(primal_of(formulation, ExplicitView(sample)))
+    dual_program = dual_of(formulation, ExplicitView(sample))
     assert dual_program is not None
-    dual = _solved(dual_program, dual_view)
+    dual = _solved(dual_program)
     if not dual.solved:
         return Optimum(trial, primal, dual, None)
     values = dual.program.variables
@@ -117,23 +116,13 @@ def solve_both(trial: Trial) -> Optimum:
     return Optimum(trial, primal, dual, np.concatenate([np.ravel(part, order="F") for part in parts]))
 
 
-def _solved(program: Program, view: ExplicitView) -> Side:
+def _solved(program: Program) -> Side:
     problem = program.problem()
     if not problem.is_dcp():
-        return Side(NOT_CONVEX, np.nan, program, view)
-    status = _run(problem)
+        return Side(NOT_CONVEX, np.nan, program)
+    status = status_of(problem, **OPTIONS)
     value = float(problem.value) if problem.value is not None else np.nan
-    return Side(status, value, program, view)
-
-
-def _run(problem: cp.Problem) -> str:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the status is looked at
-            problem.solve(solver=cp.CLARABEL, **OPTIONS)
-    except cp.error.SolverError:
-        return "failed"
-    return str(problem.status)
+    return Side(status, value, program)
 
 
 def is_confirmed(optimum: Optimum) -> bool:
@@ -151,13 +140,7 @@ def is_confirmed(optimum: Optimum) -> bool:
 
 def _value_by(solver: str, program: Program) -> float:
     problem = program.problem()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the status is looked at
-            problem.solve(solver=solver)
-    except (cp.error.SolverError, ValueError):
-        return np.nan
-    return float(problem.value) if problem.status == cp.OPTIMAL else np.nan
+    return float(problem.value) if status_of(problem, solver) == cp.OPTIMAL else np.nan
 
 
 def lost(optimum: Optimum) -> Finding:
@@ -169,7 +152,7 @@ def lost(optimum: Optimum) -> Finding:
         return (
             f"The optimum of the dual is {shown}, that of the primal is {primal.value:.6g}.",
             "The claimed dual is not the dual function on its whole domain, and the optimum shows it.",
-            "Mend the other faults first.",
+            "Mend the other faults first; where there is none, a constraint or a map to the multipliers is too narrow.",
         )
 
     point = optimum.z
@@ -254,7 +237,7 @@ def _best_with(optimum: Optimum, name: str, value: Any) -> float | None:
         return None
     held = variable == np.reshape(number, variable.shape)
     problem = cp.Problem(program.objective, [*program.constraints.values(), held])
-    status = _run(problem)
+    status = status_of(problem, **OPTIONS)
     return float(problem.value) if status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE) else None
 
 

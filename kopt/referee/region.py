@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -16,13 +15,14 @@ from kopt.errors import InputError
 from kopt.polyhedra import tighten
 from kopt.projection import Polyhedron, project
 from kopt.referee.conditions import Condition
+from kopt.referee.quiet import status_of
 
 # Extreme points of unbounded sets are sought within this many units.
 FAR = 10.0
 # Linear programs are solved in units in which the set has size 1; their answers are exact to this.
 FEASIBLE = 1e-7
 SOLVED = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE)
-OPTIONS = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-10, "tol_feas": 1e-11}
+OPTIONS: dict[str, Any] = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-10, "tol_feas": 1e-11}
 
 
 class Region:
@@ -123,14 +123,9 @@ class Region:
 
     def _solved(self, objective: cp.Minimize | cp.Maximize, constraints: list[Any]) -> np.ndarray | None:
         problem = cp.Problem(objective, constraints)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the status is looked at
-                problem.solve(solver=cp.CLARABEL, **OPTIONS)
-        except (cp.error.SolverError, cp.error.DCPError, ValueError):
-            return None
         assert self.curved is not None
-        return self._on_the_hull(np.asarray(self.curved[0].value)) if problem.status in SOLVED else None
+        solved = status_of(problem, **OPTIONS) in SOLVED
+        return self._on_the_hull(np.asarray(self.curved[0].value)) if solved else None
 
     def _on_the_hull(self, z: np.ndarray) -> np.ndarray:
         """A solver's point, moved to where the equalities hold to rounding."""

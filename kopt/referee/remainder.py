@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
 from kopt.cones import NonNegative
 from kopt.program import Program
+from kopt.referee.quiet import status_of
 
 # Regularisations under which an escaping minimiser keeps running away.
 PULLS = (1e-4, 1e-6, 1e-8)
 # From one pull to the next, by how much an escaping minimiser grows at least.
 GROWTH = 5.0
-OPTIONS = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+OPTIONS: dict[str, Any] = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 
 
 class Remainder:
@@ -81,10 +82,4 @@ def _typical_slope(primal: Program) -> float:
 
 
 def _solved(problem: cp.Problem) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the status is looked at
-            problem.solve(solver=cp.CLARABEL, **OPTIONS)
-    except (cp.error.SolverError, cp.error.DCPError, ValueError):
-        return False
-    return bool(problem.status == cp.OPTIMAL)
+    return status_of(problem, **OPTIONS) == cp.OPTIMAL
