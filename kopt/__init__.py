@@ -3,7 +3,9 @@
 from kopt.claim import Claim, at_most, counting_claims, equal
 from kopt.combination import Combination
 from kopt.completion import minimise_hinges
+from kopt.conversion import Conversion, Equivalent, convert, converts
 from kopt.discovery import discover
+from kopt.erratum import Erratum, Evidence, WrongPair, WrongStatement
 from kopt.errors import DeclarationError, Infeasible, InputError, KoptError, SolverError
 from kopt.formulation import Formulation, Reference
 from kopt.gram import diagnose, repair
@@ -26,9 +28,13 @@ __all__ = [
     "CertificateWarning",
     "Claim",
     "Combination",
+    "Conversion",
     "CounterExample",
     "DeclarationError",
     "Domain",
+    "Equivalent",
+    "Erratum",
+    "Evidence",
     "Fault",
     "Formulation",
     "Infeasible",
@@ -46,8 +52,12 @@ __all__ = [
     "Task",
     "Verdict",
     "View",
+    "WrongPair",
+    "WrongStatement",
     "at_most",
     "check_step",
+    "convert",
+    "converts",
     "counting_claims",
     "diagnose",
     "discover",

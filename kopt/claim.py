@@ -42,6 +42,9 @@ class Claim:
         """Whether the statement holds up to the tolerance."""
         return bool(self.deviation <= tolerance)
 
+    def __str__(self) -> str:
+        return f"{self.statement}: {self.left:.8g} {self.relation} {self.right:.8g}"
+
 
 def equal(statement: str, left: Number, right: Number, scale: float | None = None) -> Claim:
     """The claim that left = right."""

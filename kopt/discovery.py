@@ -1,4 +1,4 @@
-"""Formulations are found, not registered: by entry point, by module, or by path."""
+"""Formulations, and what belongs to them, are found, not registered: by entry point, by module, or by path."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from kopt.errors import InputError
 from kopt.formulation import Formulation
 
-ENTRY_POINT = "kopt.formulations"
+T = TypeVar("T")
 
 
 def discover(source: str | Path | None = None) -> list[type[Formulation]]:
@@ -28,18 +29,32 @@ def discover(source: str | Path | None = None) -> list[type[Formulation]]:
     True
     """
     if source is None:
-        modules = [entry.load() for entry in entry_points(group=ENTRY_POINT)]
-    elif isinstance(source, Path) or source.endswith(".py") or "/" in source:
+        return offered_classes("kopt.formulations", Formulation)
+    if isinstance(source, Path) or source.endswith(".py") or "/" in source:
         modules = list(_from_path(Path(source)))
     else:
         modules = [_named(source)]
-    found = {f"{cls.__module__}.{cls.__qualname__}": cls for module in modules for cls in _walk(module)}
-    return [found[name] for name in sorted(found)]
+    return _sorted(cls for module in modules for cls in own(module, Formulation))
+
+
+def own(package: ModuleType, kind: type[T]) -> list[type[T]]:
+    """The classes of a kind in a module or package."""
+    return _sorted(cls for module in _walk(package) for cls in _defined(module, kind))
+
+
+def offered(group: str) -> list[ModuleType]:
+    """The modules that installed packages offer by entry points in a group, with all that is below them."""
+    return [module for entry in entry_points(group=group) for module in _walk(entry.load())]
+
+
+def offered_classes(group: str, kind: type[T]) -> list[type[T]]:
+    """The classes of a kind in the modules that are offered in a group."""
+    return _sorted(cls for module in offered(group) for cls in _defined(module, kind))
 
 
 def exported(package: str) -> dict[str, type[Formulation]]:
     """The formulations in the modules of a package, by class name; for the package's own `__init__`."""
-    return {cls.__name__: cls for module in _submodules(sys.modules[package]) for cls in _defined_in(module)}
+    return {cls.__name__: cls for module in _submodules(sys.modules[package]) for cls in _defined(module, Formulation)}
 
 
 def _named(name: str) -> ModuleType:
@@ -51,8 +66,8 @@ def _named(name: str) -> ModuleType:
         raise InputError(f"There is no module named {name!r}.", "Install it, or give the path of a file.") from None
 
 
-def _walk(module: ModuleType) -> Iterator[type[Formulation]]:
-    yield from _defined_in(module)
+def _walk(module: ModuleType) -> Iterator[ModuleType]:
+    yield module
     for submodule in _submodules(module):
         yield from _walk(submodule)
 
@@ -62,10 +77,16 @@ def _submodules(module: ModuleType) -> Iterator[ModuleType]:
         yield importlib.import_module(f"{module.__name__}.{info.name}")
 
 
-def _defined_in(module: ModuleType) -> Iterable[type[Formulation]]:
+def _defined(module: ModuleType, kind: type[T]) -> Iterator[type[T]]:
     for item in vars(module).values():
-        if inspect.isclass(item) and issubclass(item, Formulation) and item.__module__ == module.__name__:
+        if inspect.isclass(item) and issubclass(item, kind) and item.__module__ == module.__name__:
             yield item
+
+
+def _sorted(classes: Iterable[type[T]]) -> list[type[T]]:
+    """Each class once, by the name of its module and its own."""
+    found = {f"{cls.__module__}.{cls.__qualname__}": cls for cls in classes}
+    return [found[name] for name in sorted(found)]
 
 
 def _readable(folder: Path) -> list[Path]:

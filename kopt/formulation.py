@@ -48,6 +48,7 @@ class Formulation:
     claims     what the theory says about the optimum, checked on every answer
     instances  random instances for the referee, where those for the task do not fit
     decision   the function that the machine learns; by default <w, phi(x)> + b
+    to_scikit_learn, from_scikit_learn   the same machine there, and its conventions
     """
 
     reference: ClassVar[Reference | None] = None
@@ -90,6 +91,20 @@ class Formulation:
                 f"{type(self).__name__} has no weight vector named w.", "Define `def decision(self, s, primal)`."
             )
         return np.asarray(primal.w.values + primal.get("b", 0.0))
+
+    def to_scikit_learn(self, s: Sample) -> Any:
+        """The estimator of scikit-learn that solves this problem, not fitted, for a precomputed kernel."""
+        raise InputError(
+            f"{type(self).__name__} names no estimator of scikit-learn.", "Define `def to_scikit_learn(self, s)`."
+        )
+
+    @classmethod
+    def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:
+        """This machine with the parameters of a fitted estimator, and the estimator's answer in its variables."""
+        raise InputError(
+            f"{cls.__name__} does not know how to read the answer of {type(fitted).__name__}.",
+            "Define the classmethod `from_scikit_learn(cls, fitted, s)`.",
+        )
 
     def explain_infeasible(self, s: View, ray: Point) -> tuple[str, str] | None:
         """What a proof of infeasibility means for this machine, and what to do; None for the general words."""

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from kopt.claim import Claim
 from kopt.combination import Combination
 from kopt.errors import DeclarationError, InputError
 from kopt.formulation import Formulation
 from kopt.locations import BriefTraceback, FaultsOf, method_with_place
 from kopt.point import Point
 from kopt.sample import Sample
+from kopt.show.text import claims_tree
 from kopt.verify import Certificate
+from kopt.verify.certificate import TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class Solution:
 
     primal, dual   the values by name; weight vectors are combinations of the points
     attempts       every solver tried, in order
+    claims         what the theory of the method says about its run; the certificate has those about the optimum
+    origin         what it was converted from, step by step; empty for a solution that was solved
     """
 
     formulation: Formulation
@@ -64,6 +69,8 @@ class Solution:
     method: str
     attempts: tuple[Attempt, ...]
     certificate: Certificate
+    claims: tuple[Claim, ...] = ()
+    origin: tuple[str, ...] = ()
 
     @property
     def primal(self) -> Point:
@@ -104,9 +111,12 @@ class Solution:
 
     def __str__(self) -> str:
         seconds = sum(attempt.seconds for attempt in self.attempts)
-        lines = [f"solved on the {self.side} side by {self.method} in {seconds:.2f} s"]
+        lines = [f"solved on the {self.side} side by {self.method} in {seconds:.2f} s"] if self.attempts else []
+        lines += [f"converted from {step}" for step in self.origin]
         if len(self.attempts) > 1:
             lines += [f"tried {attempt}" for attempt in self.attempts]
+        if self.claims:
+            lines.append(claims_tree(f"claims about the run of {self.method}", self.claims, TOLERANCE))
         return "\n".join([*lines, str(self.certificate)])
 
 

@@ -6,7 +6,9 @@ parameter is 1, classes are unbalanced, sizes share no divisor, and most kernels
 
 import dataclasses
 import warnings
+from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 
 import cvxpy as cp
 import numpy as np
@@ -47,10 +49,14 @@ class Instance:
 def instance(name: str, kernel: str, seed: int) -> Instance:
     """An instance of a formulation that has a solution, and one that is not trivially 0.
 
-    Odd seeds have random costs per point, where the formulation makes use of them.
+    Odd seeds have random costs per point, where the formulation makes use of them. A formulation that brings its own
+    instances is taken at its word; its kernels are then its own too.
     """
     cls = BY_NAME[name]
     rng = np.random.default_rng([seed, *map(ord, name + kernel)])
+    own = cls.instances(rng)
+    if own is not None:
+        return first_solvable(own)
     n = SIZES[(seed + list(KERNELS).index(kernel)) % len(SIZES)]
     costs = rng.uniform(0.4, 2.5, n) if seed % 2 else None
     for overlap in OVERLAPS:
@@ -67,6 +73,16 @@ def instance(name: str, kernel: str, seed: int) -> Instance:
             if optimum is not None and not trivial(primal, sample):
                 return Instance(formulation, sample, optimum)
     raise AssertionError(f"No instance of {name} with the {kernel} kernel and seed {seed} has a solution.")
+
+
+def first_solvable(own: Iterator[tuple[kopt.Formulation, Sample]]) -> Instance:
+    """The first of a formulation's own instances whose optimum is there and not 0."""
+    for formulation, sample in islice(own, DRAWS_PER_OVERLAP):
+        primal = formulation.problem(sample, "primal")
+        optimum = plainly_solved(primal)
+        if optimum is not None and not trivial(primal, sample):
+            return Instance(formulation, sample, optimum)
+    raise AssertionError(f"None of the first {DRAWS_PER_OVERLAP} instances has a solution.")
 
 
 def data(task: Task, n: int, overlap: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
@@ -93,7 +109,8 @@ def draw_parameters(cls: type[kopt.Formulation], rng: np.random.Generator) -> ko
         NONNEGATIVE: lambda: float(rng.uniform(0.02, 0.5)),
         FRACTION: lambda: float(rng.uniform(0.08, 0.92)),
     }
-    return cls(**{field.name: draws[field.metadata["domain"]]() for field in dataclasses.fields(cls)})
+    domains = {field.name: field.metadata["domain"] for field in dataclasses.fields(cls) if "domain" in field.metadata}
+    return cls(**{name: draws[d]() if d in draws else d.draw(rng) for name, d in domains.items()})
 
 
 def parameters(formulation: kopt.Formulation) -> dict[str, float]:

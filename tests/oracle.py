@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import cvxpy as cp
 import numpy as np
@@ -23,7 +24,7 @@ from cvxpy.constraints.constraint import Constraint
 from kopt import Combination, Formulation, InputError, Point, Program, Sample, Task
 from kopt.cones import NonNegative, Semidefinite, cone_of
 from kopt.kernels import Gaussian, Linear, Polynomial
-from kopt.parameters import FRACTION, NONNEGATIVE
+from kopt.parameters import FRACTION, NONNEGATIVE, POSITIVE
 from kopt.views import ExplicitView
 
 # A violation below the first number is none, above the second it is one, in between it is no evidence; relative to
@@ -74,6 +75,10 @@ class Instance:
 def instances(cls: type[Formulation], count: int, seed: int = 0) -> list[Instance]:
     """Small instances on which a wrong factor shows: nothing is 1, nothing is constant, nothing is balanced."""
     found: list[Instance] = []
+    own = cls.instances(np.random.default_rng([seed, *map(ord, cls.__name__)]))
+    if own is not None:
+        pairs = (Instance(*pair) for pair in islice(own, DRAWS))
+        return list(islice((each for each in pairs if _has_solution(each)), count))
     for i in range(count):
         rng = np.random.default_rng([seed, i, *map(ord, cls.__name__)])
         candidates = (_draw(cls, i, i + 3 * attempt // DRAWS, rng) for attempt in range(DRAWS))
@@ -104,6 +109,8 @@ def _parameter(field: dataclasses.Field, level: int, rng: np.random.Generator) -
         return float(rng.uniform(0.15, 0.85))
     if field.metadata.get("domain") is NONNEGATIVE:
         return float(rng.uniform(0.05, 0.4))
+    if field.metadata.get("domain") is not POSITIVE:
+        return float(field.metadata["domain"].draw(rng))
     low, high = POSITIVE_RANGES[level % len(POSITIVE_RANGES)]
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 

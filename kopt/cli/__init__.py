@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from kopt.cli import example, listing, referee
+from kopt.cli import errata, example, listing, referee
 from kopt.cli.exit import Exit
 from kopt.errors import KoptError
 
-COMMANDS = (referee, example, listing)
+COMMANDS = (referee, example, listing, errata)
 
 DESCRIPTION = "Kernel machines declared as a primal and a dual: refereed, solved and certified."
 SHORT_HELP = f"""\
@@ -21,6 +21,7 @@ SHORT_HELP = f"""\
   kopt referee               the same question about every installed formulation
   kopt example SoftMargin    solve and certify a formulation on a built-in sample
   kopt list                  what is installed
+  kopt errata                claims that are wrong as the texts print them, with the evidence computed
 
 `kopt --help` and `kopt referee --help` say more."""
 

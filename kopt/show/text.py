@@ -52,8 +52,17 @@ def _branches(certificate: Certificate, tolerance: float) -> list[Branch]:
     ]
     branches += [(f"points by {name}: {points}", []) for name, points in certificate.points.items()]
     if certificate.claims:
-        branches.append(("claims", [(_claim(claim, tolerance), []) for claim in certificate.claims]))
+        branches.append(("claims", _claims(certificate.claims, tolerance)))
     return branches
+
+
+def claims_tree(title: str, claims: Iterable[Claim], tolerance: float) -> str:
+    """Statements of the theory under a title."""
+    return tree(title, _claims(claims, tolerance))
+
+
+def _claims(claims: Iterable[Claim], tolerance: float) -> list[Branch]:
+    return [(_claim(claim, tolerance), []) for claim in claims]
 
 
 def _verdict(certificate: Certificate, tolerance: float) -> str:
@@ -95,4 +104,4 @@ def _blocks(record: Record, tolerance: float) -> list[Branch]:
 
 def _claim(claim: Claim, tolerance: float) -> str:
     mark = "ok" if claim.holds(tolerance) else "x"
-    return f"{mark:<2} {claim.statement}: {claim.left:.8g} {claim.relation} {claim.right:.8g}"
+    return f"{mark:<2} {claim}"

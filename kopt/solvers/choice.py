@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from importlib import import_module
-from pkgutil import iter_modules
-from typing import TypeGuard
+from functools import cache
 
 import cvxpy as cp
 
 import kopt.solvers
+from kopt.discovery import offered_classes, own
 from kopt.errors import InputError
 from kopt.formulation import Formulation
 from kopt.sample import Sample
@@ -18,20 +17,16 @@ from kopt.solvers.solver import Solver
 from kopt.solvers.through_cvxpy import ThroughCvxpy
 
 
+@cache
 def available() -> dict[str, Solver]:
-    """Every solver by name: the methods in this package, and whatever CVXPY has installed."""
+    """Every solver by name: what CVXPY has installed, the methods here, and those that come with formulations."""
     solvers: dict[str, Solver] = {name: ThroughCvxpy(name) for name in cp.installed_solvers()}
-    for entry in iter_modules(kopt.solvers.__path__):
-        module = import_module(f"kopt.solvers.{entry.name}")
-        for item in vars(module).values():
-            if inspect.isclass(item) and item.__module__ == module.__name__ and _stands_alone(item):
-                solver = item()
-                solvers[solver.name] = solver
+    found = [*own(kopt.solvers, Solver), *offered_classes("kopt.solvers", Solver)]  # type: ignore[type-abstract]
+    for cls in found:
+        if not inspect.isabstract(cls) and cls is not ThroughCvxpy:
+            solver = cls()
+            solvers[solver.name] = solver
     return solvers
-
-
-def _stands_alone(item: type) -> TypeGuard[type[Solver]]:
-    return issubclass(item, Solver) and not inspect.isabstract(item) and item is not ThroughCvxpy
 
 
 def candidates(formulation: Formulation, sample: Sample, side: str, method: str) -> Iterator[Solver]:

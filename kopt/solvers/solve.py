@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from kopt.claim import Claim
 from kopt.errors import InputError, NoDual, SolverError
 from kopt.formulation import Formulation, Pair, check_arguments
 from kopt.locations import BriefTraceback
@@ -41,7 +42,7 @@ def solve(formulation: Formulation, sample: Sample, side: str | None = None, met
     with BriefTraceback():
         solution = _best(formulation, sample, side, method)
     if not solution.certificate.holds(TOLERANCE):
-        warnings.warn(_doubt(solution.certificate, solution.method), CertificateWarning, stacklevel=2)
+        warnings.warn(doubt(solution.certificate, solution.method), CertificateWarning, stacklevel=2)
     return solution
 
 
@@ -49,14 +50,14 @@ def _best(formulation: Formulation, sample: Sample, side: str | None, method: st
     """The first answer whose certificate holds, or else the one with the smallest residuals."""
     check_arguments(formulation, sample)
     attempts: list[Attempt] = []
-    best: tuple[Certificate, Attempt] | None = None
+    best: tuple[Certificate, Attempt, tuple[Claim, ...]] | None = None
     for tried_side, solver in _tries(formulation, sample, side, method):
         answer, seconds = _timed(solver, formulation, sample, tried_side)
         certificate = _judged(formulation, sample, answer)
         worst = np.inf if certificate is None else certificate.as_given.worst
         attempts.append(Attempt(solver.name, tried_side, answer.status, seconds, worst))
         if certificate is not None and (best is None or worst < best[1].worst):
-            best = certificate, attempts[-1]
+            best = certificate, attempts[-1], answer.claims
         if certificate is not None and certificate.holds(TOLERANCE):
             break
         if len(attempts) == 1:
@@ -67,8 +68,8 @@ def _best(formulation: Formulation, sample: Sample, side: str | None, method: st
             "Check the scale of the data and the parameters, whether the problem has a solution at all, or name "
             "another method.",
         )
-    certificate, attempt = best
-    return Solution(formulation, sample, attempt.side, attempt.method, tuple(attempts), certificate)
+    certificate, attempt, claims = best
+    return Solution(formulation, sample, attempt.side, attempt.method, tuple(attempts), certificate, claims)
 
 
 def _tries(formulation: Formulation, sample: Sample, side: str | None, method: str) -> Iterator[tuple[str, Solver]]:
@@ -100,7 +101,8 @@ def _words(attempts: list[Attempt]) -> str:
     return ", ".join(f"{attempt.method} said {attempt.status}" for attempt in attempts)
 
 
-def _doubt(certificate: Certificate, method: str) -> str:
+def doubt(certificate: Certificate, method: str) -> str:
+    """What a certificate that does not hold says, in two sentences."""
     failures = certificate.as_given.failures(TOLERANCE)
     bounds = certificate.bounds
     if not bounds.consistent:

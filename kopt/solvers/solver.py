@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kopt.claim import Claim
 from kopt.formulation import Formulation
 from kopt.sample import Sample
 
@@ -17,16 +18,19 @@ class RawAnswer:
 
     status   the solver's own word; "unbounded" and "infeasible" lead to a search for a proof
     values   variables and multipliers by name, empty where there are none
+    claims   what the theory of the method says about this run: its invariants, a bound on its steps
     """
 
     status: str
     values: Mapping[str, Any] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
 
 
 class Solver(ABC):
     """A method for one side of a formulation.
 
-    One file per method: every subclass in this package that can be made without arguments is found by itself.
+    One file per method: every subclass in this package that can be made without arguments is found by itself, and so
+    are those in modules that other packages offer by an entry point in the group `kopt.solvers`.
     """
 
     name: str

@@ -8,7 +8,8 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from kopt.formulation import Formulation, Pair
+from kopt.errors import InputError
+from kopt.formulation import Formulation, Pair, primal_of
 from kopt.polyhedra import membership
 from kopt.program import Program
 from kopt.quadratic import QuadraticProgram, quadratic_program
@@ -87,6 +88,27 @@ class ThroughCvxpy(Solver):
                 continue
             return str(problem.status)
         return "failed"
+
+
+def primal_values(problem: cp.Problem, formulation: Formulation, sample: Sample) -> dict[str, Any]:
+    """What a solved problem made by `formulation.problem(sample)` says, in kopt's names and sign convention."""
+    view = ExplicitView(sample)
+    program = primal_of(formulation, view)
+    theirs = {variable.name(): variable for variable in problem.variables()}
+    same = [type(c) for c in problem.constraints] == [type(c) for c in program.constraints.values()]
+    if not same or {n: v.shape for n, v in theirs.items()} != {n: v.shape for n, v in program.variables.items()}:
+        raise InputError(
+            f"The problem is not the primal of {formulation!r} on this sample.",
+            "Make it by formulation.problem(sample), and solve it as it is.",
+        )
+    if any(variable.value is None for variable in theirs.values()):
+        raise InputError(f"The problem has no solution (its status is {problem.status}).", "Solve it first.")
+    for name, variable in program.variables.items():
+        variable.save_value(theirs[name].value)
+    for ours, constraint in zip(program.constraints.values(), problem.constraints, strict=True):
+        for mine, given in zip(ours.dual_variables, constraint.dual_variables, strict=True):
+            mine.save_value(given.value)
+    return values_by_name(program, view, "primal")
 
 
 def values_by_name(program: Program, view: ExplicitView, side: str) -> dict[str, Any]:

@@ -36,6 +36,7 @@ class Certificate:
     """
 
     formulation: Formulation
+    sample: Sample
     as_given: Record
     bounds: Bounds
     points: Mapping[str, Points]
@@ -95,6 +96,7 @@ def _certified(formulation: Formulation, sample: Sample, answer: Mapping[str, An
     dual_point = Point({**conditions.multipliers, **dual_given})
     return Certificate(
         formulation=formulation,
+        sample=sample,
         as_given=record,
         points=points,
         claims=_claims(formulation, conditions, primal_point, dual_point, record),

@@ -1,0 +1,1 @@
+"""The dictionary between parametrisations: each file ties two machines together, in both directions."""
