@@ -134,9 +134,7 @@ def _along_a_path(solution: Solution, target: type[Formulation]) -> Solution:
     refusal: InputError | None = None
     for chain in _chains(source, target):
         try:
-            converted = solution
-            for step in chain:
-                converted = step(converted)
+            converted = _taken(chain, solution)
         except InputError as error:
             refusal = refusal or error
         else:
@@ -150,20 +148,34 @@ def _along_a_path(solution: Solution, target: type[Formulation]) -> Solution:
     )
 
 
+def _taken(chain: tuple[Conversion, ...], solution: Solution) -> Solution:
+    """A solution taken through a chain of entries, of which only the last may lead to another sample."""
+    converted = solution
+    for step in chain:
+        if converted.sample is not solution.sample:
+            raise InputError(
+                f"The way from {type(solution.formulation).__name__} to {chain[-1].target.__name__} leads over another "
+                "sample.",
+                "Convert in two steps, if that is what you want.",
+            )
+        converted = step(converted)
+    return converted
+
+
 def _chains(source: type[Formulation], target: type[Formulation] | None = None) -> Iterator[tuple[Conversion, ...]]:
     """The chains of entries from one formulation to another (to any where none is named), shortest first."""
-    entries = _entries()
-    waiting: deque[tuple[Conversion, ...]] = deque((entry,) for entry in entries if entry.source is source)
+    known = entries()
+    waiting: deque[tuple[Conversion, ...]] = deque((entry,) for entry in known if entry.source is source)
     while waiting:
         chain = waiting.popleft()
         end, seen = chain[-1].target, {source, *(step.target for step in chain)}
         if target is None or end is target:
             yield chain
         if end is not target:
-            waiting.extend((*chain, entry) for entry in entries if entry.source is end and entry.target not in seen)
+            waiting.extend((*chain, entry) for entry in known if entry.source is end and entry.target not in seen)
 
 
-def _entries() -> list[Conversion]:
-    """The entries in the modules that packages offer in the group `kopt.conversions`."""
+def entries() -> list[Conversion]:
+    """The whole dictionary: what the modules contain that packages offer in the group `kopt.conversions`."""
     found = [item for module in offered("kopt.conversions") for item in vars(module).values()]
     return list(dict.fromkeys(item for item in found if isinstance(item, Conversion)))

@@ -10,7 +10,7 @@ from kopt.task import Task
 
 
 def example(task: Task, n: int = 60, seed: int = 0) -> Sample:
-    """A sample for a task: two moons, a noisy sine, or a cloud with some points far out.
+    """A sample for a task: two moons, a noisy sine, ranks along a curve, or a cloud with some points far out.
 
     >>> example(Task.CLASSIFICATION, n=10).n
     10
@@ -23,6 +23,10 @@ def example(task: Task, n: int = 60, seed: int = 0) -> Sample:
     if task is Task.REGRESSION:
         x = np.sort(rng.uniform(0, 2 * np.pi, n))
         return Sample(x[:, None], np.sin(x) + 0.2 * rng.standard_normal(n), kernel=kernel)
+    if task is Task.RANKING:
+        X = rng.standard_normal((n, 2))
+        height = X[:, 0] + np.sin(X[:, 1]) + 0.3 * rng.standard_normal(n)
+        return Sample(X, np.searchsorted(np.quantile(height, (0.3, 0.55, 0.8)), height) + 1, kernel=kernel)
     X = rng.standard_normal((n, 2))
     X[: n // 10] *= 3
     return Sample(X, kernel=kernel)

@@ -10,7 +10,6 @@ import numpy as np
 from kopt.claim import Claim
 from kopt.combination import Combination
 from kopt.errors import DeclarationError, InputError
-from kopt.formulation import Formulation
 from kopt.locations import BriefTraceback, FaultsOf, method_with_place
 from kopt.point import Point
 from kopt.sample import Sample
@@ -57,13 +56,14 @@ class NewPoints:
 class Solution:
     """The best answer found, with its certificate.
 
+    formulation    with its parameters as attributes
     primal, dual   the values by name; weight vectors are combinations of the points
     attempts       every solver tried, in order
     claims         what the theory of the method says about its run; the certificate has those about the optimum
     origin         what it was converted from, step by step; empty for a solution that was solved
     """
 
-    formulation: Formulation
+    formulation: Any
     sample: Sample
     side: str
     method: str

@@ -16,6 +16,7 @@ class Task(Enum):
     CLASSIFICATION = "classification"
     REGRESSION = "regression"
     NOVELTY = "novelty detection"
+    RANKING = "ranking"
     OTHER = "other"
 
     def check(self, y: np.ndarray | None) -> None:
@@ -24,15 +25,23 @@ class Task(Enum):
             _check_labels(self._present(y))
         elif self is Task.REGRESSION:
             self._present(y)
+        elif self is Task.RANKING:
+            _check_ranks(self._present(y))
 
     def _present(self, y: np.ndarray | None) -> np.ndarray:
         if y is None:
-            wanted = "labels -1 and +1" if self is Task.CLASSIFICATION else "targets"
+            wanted = {Task.CLASSIFICATION: "labels -1 and +1", Task.RANKING: "ranks 1, 2, ..."}.get(self, "targets")
             raise InputError(f"The sample has no y, but {self.value} needs {wanted}.", "Give them: Sample(X, y, ...).")
         return y
 
     def predict(self, decision: np.ndarray) -> np.ndarray:
-        """Predictions from decision values: signs for classes and novelty (+1 is normal), values otherwise."""
+        """Predictions from decision values: signs for classes and novelty (+1 is normal), ranks, values otherwise.
+
+        Decisions of a ranking have a column for each threshold: the rank is the first that is above the point.
+        """
+        if self is Task.RANKING:
+            beyond_all = np.ones((len(decision), 1), dtype=bool)
+            return np.argmax(np.hstack([decision < 0, beyond_all]), axis=1) + 1
         if self in (Task.CLASSIFICATION, Task.NOVELTY):
             return np.where(decision >= 0, 1, -1)
         return decision
@@ -51,6 +60,20 @@ def _check_labels(y: np.ndarray) -> None:
         raise InputError(
             f"All {len(y)} labels are {found[0]:+g}, but classification needs both classes.",
             "Add points of the other class, or use a formulation for novelty detection.",
+        )
+
+
+def _check_ranks(y: np.ndarray) -> None:
+    found = np.unique(y)
+    if len(found) < 2:
+        raise InputError(
+            f"All {len(y)} points have the rank {found[0]:g}, but ranking needs at least two ranks.",
+            "Add points of another rank, or use a formulation for novelty detection.",
+        )
+    if not np.array_equal(found, np.arange(1, len(found) + 1)):
+        raise InputError(
+            f"The ranks are {_listed(found)}, but must be 1, 2, ..., with a point of each.",
+            "Number those that occur: y = np.unique(y, return_inverse=True)[1] + 1.",
         )
 
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from kopt import Claim, InputError, Point, Sample, View, at_most, equal, minimise_hinges
+from kopt import Claim, Combination, InputError, Point, Sample, View, at_most, equal, minimise_hinges
 
 
 def class_sums(y: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
@@ -12,9 +12,19 @@ def class_sums(y: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     return float(weights[y > 0].sum()), float(weights[y < 0].sum())
 
 
+def largest_nu(s: Sample) -> float:
+    """The largest nu for which the multipliers of each class can add up to their half."""
+    return 2 * min(class_sums(s.y, s.costs)) / s.n
+
+
+def smallest_cost(s: Sample) -> float:
+    """The smallest C for which multipliers up to C c_i add up to 1/2 in each class."""
+    return 0.5 / min(class_sums(s.y, s.costs))
+
+
 def check_nu(nu: float, s: Sample) -> None:
     """Refuse a nu for which the multipliers of a class cannot add up to their half."""
-    largest = 2 * min(class_sums(s.y, s.costs)) / s.n
+    largest = largest_nu(s)
     if nu > largest * (1 + 1e-12):
         raise InputError(
             f"nu is {nu:.12g}, but with these classes it can be at most {largest:.12g}.",
@@ -47,6 +57,11 @@ def best_margin_and_offset(
         for sign in (1, -1)
     )
     return (u + v) / 2, (v - u) / 2
+
+
+def hull_points(s: View, c: np.ndarray) -> tuple[Combination, Combination]:
+    """The points sum_i c_i phi(x_i) of the two classes, the positive one first."""
+    return s.combination(c * (s.y > 0)), s.combination(c * (s.y < 0))
 
 
 def relaxation_claim(s: View, primal: Point, dual: Point) -> Claim:

@@ -1,11 +1,13 @@
 """The nu-machine in the form with a squared norm."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
 from formulations.classification.margins import best_margin_and_offset, best_offset, check_nu, radius
+from formulations.scikit_learn import coefficients, expect
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, counting_claims, equal, fraction
 
 
@@ -75,6 +77,23 @@ class NuSoftMargin(Formulation):
         if rho < 0:
             rho, b = 0.0, best_offset(s.y, w.values, s.costs, margin=0.0)
         return {"w": w, "b": b, "rho": rho, "xi": np.maximum(0.0, rho - s.y * (w.values + b))}
+
+    def to_scikit_learn(self, s: Sample) -> Any:
+        """NuSVC, whose nu is a fraction of the total cost."""
+        from sklearn.svm import NuSVC
+
+        return NuSVC(nu=self.nu / float(np.mean(s.costs)), kernel="precomputed")
+
+    @classmethod
+    def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:
+        """dual_coef_ holds y_i alpha_i / rho and intercept_ is b / rho; the sum of the alpha_i is nu."""
+        expect(fitted, "NuSVC", s.n)
+        nu = fitted.nu * float(np.mean(s.costs))
+        in_units_of_rho = coefficients(fitted, s.n)
+        rho = nu / float(np.sum(np.abs(in_units_of_rho)))
+        w, b = rho * in_units_of_rho, rho * fitted.intercept_[0]
+        xi = np.maximum(0.0, rho - s.y * (s.gram().product(w) + b))
+        return cls(nu=nu), {"w": w, "b": b, "rho": rho, "xi": xi, "alpha": s.y * w}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The nu-property, where the margin is positive and not a rounding of 0."""

@@ -1,12 +1,14 @@
 """The soft margin machine with a linear penalty."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
 from formulations.classification.margins import best_offset
-from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
+from formulations.scikit_learn import coefficients, expect
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal, positive
 
 
 class SoftMargin(Formulation):
@@ -64,6 +66,20 @@ class SoftMargin(Formulation):
         w = s.combination(s.y * dual.alpha)
         b = best_offset(s.y, w.values, s.costs)
         return {"w": w, "b": b, "xi": np.maximum(0.0, 1 - s.y * (w.values + b))}
+
+    def to_scikit_learn(self, s: Sample) -> Any:
+        """SVC with the same C; costs are its sample_weight."""
+        from sklearn.svm import SVC
+
+        return SVC(C=self.C, kernel="precomputed")
+
+    @classmethod
+    def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:
+        """dual_coef_ holds y_i alpha_i."""
+        expect(fitted, "SVC", s.n)
+        w, b = coefficients(fitted, s.n), fitted.intercept_[0]
+        xi = np.maximum(0.0, 1 - s.y * (s.gram().product(w) + b))
+        return cls(C=fitted.C), {"w": w, "b": b, "xi": xi, "alpha": s.y * w}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """What the multipliers add up to; 6.867 (7) for C beyond bounds."""

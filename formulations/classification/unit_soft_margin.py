@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset, class_sums, radius, relaxation_claim
+from formulations.classification.margins import best_margin_and_offset, radius, relaxation_claim, smallest_cost
 from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, equal, positive
 
 
@@ -38,7 +38,7 @@ class UnitSoftMargin(Formulation):
 
     def requires(self, s: Sample) -> None:
         """The multipliers of each class must be able to add up to 1/2."""
-        smallest = 0.5 / min(class_sums(s.y, s.costs))
+        smallest = smallest_cost(s)
         if smallest * (1 - 1e-12) > self.C:
             raise InputError(
                 f"C is {self.C:g}, but with these classes the problem is unbounded below C = {smallest:.6g}.",

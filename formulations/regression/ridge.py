@@ -1,11 +1,13 @@
 """Ridge regression."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
+from formulations.scikit_learn import expect
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal, positive
 
 
 class Ridge(Formulation):
@@ -49,8 +51,22 @@ class Ridge(Formulation):
         w = s.combination(dual.beta) * (-0.5 / self.ridge)
         return {"w": w, "xi": s.y - w.values}
 
+    def to_scikit_learn(self, s: Sample) -> Any:
+        """KernelRidge with alpha = ridge; costs are its sample_weight."""
+        from sklearn.kernel_ridge import KernelRidge
+
+        return KernelRidge(alpha=self.ridge, kernel="precomputed")
+
+    @classmethod
+    def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:
+        """dual_coef_ holds the text's alpha = -beta / (2 ridge)."""
+        expect(fitted, "KernelRidge", s.n)
+        return cls(ridge=fitted.alpha), {"beta": -2 * fitted.alpha * fitted.dual_coef_}
+
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """(2.6): the linear system of the dual variables."""
+        """(2.6): the linear system of the dual variables, and the value."""
         alpha = -dual.beta / (2 * self.ridge)
-        residual = primal.w.values + self.ridge * alpha / s.costs - s.y
+        residual = s.combination(alpha).values + self.ridge * alpha / s.costs - s.y
         yield equal("||(K + ridge I) alpha - y|| = 0", np.linalg.norm(residual), 0.0, scale=float(np.linalg.norm(s.y)))
+        value = self.ridge * primal.w.norm_squared + s.costs @ primal.xi**2
+        yield equal("value = ridge y' alpha", value, self.ridge * s.y @ alpha, scale=float(s.costs @ s.y**2))

@@ -147,7 +147,7 @@ def random_sample(formulation: Formulation, i: int, rng: np.random.Generator) ->
 
 
 def _data(task: Task, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
-    """Points with one decimal, away from the origin; less than half of them positive, or noisy targets."""
+    """Points with one decimal, away from the origin; less than half of them positive, unequal ranks, noisy targets."""
     X = np.round(rng.standard_normal((n, 3)) * [1.0, 1.4, 0.6] + [0.5, -0.3, 0.2], 1)
     height = X @ [0.8, 0.6, 0.0]
     if task is Task.CLASSIFICATION:
@@ -156,6 +156,12 @@ def _data(task: Task, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.
         if rng.random() < 0.5:  # the classes overlap
             y = np.roll(y, 1)
         return X, y
+    if task is Task.RANKING:
+        shares = (0.25, 0.6) if n < 7 else (0.2, 0.4, 0.75)
+        y = np.ones(n)
+        for share in shares:
+            y[np.argsort(height)[int(share * n) :]] += 1
+        return X, np.roll(y, 1) if rng.random() < 0.5 else y
     if task is Task.NOVELTY:
         return X, None
     return X, np.round(np.sin(height) + 0.4 * height + 0.7 + 0.3 * rng.standard_normal(n), 1)

@@ -35,7 +35,7 @@ class Certificate:
     claims     the statements of the theory, with their numbers
     """
 
-    formulation: Formulation
+    formulation: Any
     sample: Sample
     as_given: Record
     bounds: Bounds

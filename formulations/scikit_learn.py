@@ -1,0 +1,25 @@
+"""What the machines share of scikit-learn's conventions."""
+
+from typing import Any
+
+import numpy as np
+
+from kopt import InputError
+
+
+def expect(fitted: Any, name: str, n: int) -> None:
+    """Refuse what is not a fitted estimator of this class, on as many points as the sample has."""
+    if type(fitted).__name__ != name:
+        raise InputError(f"The answer is of type {type(fitted).__name__}.", f"Give a fitted {name} of scikit-learn.")
+    if not hasattr(fitted, "dual_coef_"):
+        raise InputError(f"This {name} is not fitted.", "Call its fit first.")
+    seen = fitted.shape_fit_[0] if hasattr(fitted, "shape_fit_") else np.shape(fitted.dual_coef_)[0]
+    if seen != n:
+        raise InputError(f"This {name} was fitted on {seen} points, the sample has {n}.", "Give the same data.")
+
+
+def coefficients(fitted: Any, n: int) -> np.ndarray:
+    """The coefficients of f = sum_i coef_i k(x_i, .) + b: LIBSVM keeps those of the support vectors only."""
+    coefficients = np.zeros(n)
+    coefficients[fitted.support_] = fitted.dual_coef_[0]
+    return coefficients
