@@ -37,13 +37,15 @@ def sample(task: Task, scale: float, shape: str) -> Sample:
     X, y = data(task, N, 1.0, np.random.default_rng(3))
     if task is Task.CLASSIFICATION:
         y = np.array([1.0, -1.0, -1.0, -1.0, 1.0, 1.0]) if "opposite" in shape else np.array([1.0, -1, -1, 1, -1, 1])
+    if task is Task.RANKING:
+        y = np.array([1.0, 2, 3, 2, 1, 3]) if "opposite" in shape else np.array([1.0, 2, 3, 1, 2, 3])
     return Sample.from_gram(scale * gram(shape, X), y)
 
 
 def judged(cls: type[kopt.Formulation], cell: tuple[float, float, str]) -> Judgement | None:
     """The judgement on one cell; None where the formulation refuses the sample."""
     scale, cost, shape = cell
-    values = {"nu": 0.43, "epsilon": 0.1}
+    values = {"nu": 0.43, "epsilon": 0.1, "delta": 0.1}
     parameters = {field.name: values.get(field.name, cost) for field in dataclasses.fields(cls)}
 
     class OnThisCell(cls):

@@ -86,7 +86,7 @@ def first_solvable(own: Iterator[tuple[kopt.Formulation, Sample]]) -> Instance:
 
 
 def data(task: Task, n: int, overlap: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
-    """Points in three dimensions away from the origin; about a third of them positive, or noisy targets."""
+    """Points in space away from the origin; about a third of them positive, four unequal ranks, or noisy targets."""
     X = rng.standard_normal((n, 3)) * [1.0, 1.4, 0.6] + [0.5, -0.3, 0.2]
     direction = np.array([0.8, 0.6, 0.0])
     if task is Task.NOVELTY:
@@ -94,11 +94,27 @@ def data(task: Task, n: int, overlap: float, rng: np.random.Generator) -> tuple[
     height = X @ direction
     if task is Task.REGRESSION:
         return X, np.sin(height) + 0.4 * height + 0.7 + 0.3 * rng.standard_normal(n)
+    if task is Task.RANKING:
+        return ranked(X, height, overlap, rng)
     y = np.where(height > np.quantile(height, 0.64), 1.0, -1.0)
     if overlap == 0:
         return X + 0.3 * y[:, None] * direction, y
     flipped = rng.choice(n, size=max(2, round(0.15 * overlap * n)), replace=False)
     y[flipped] *= -1
+    return X, y
+
+
+def ranked(
+    X: np.ndarray, height: np.ndarray, overlap: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ranks by height, each with a point at least; some points change places unless the ranks are kept apart."""
+    n = len(X)
+    y = np.empty(n)
+    y[np.argsort(height)] = np.searchsorted([0.2, 0.45, 0.75], (np.arange(n) + 0.5) / n) + 1.0
+    if overlap == 0:
+        return X + 0.3 * y[:, None] * [0.8, 0.6, 0.0], y
+    moved = rng.choice(n, size=max(2, round(0.2 * overlap * n)), replace=False)
+    y[moved] = y[np.roll(moved, 1)]
     return X, y
 
 

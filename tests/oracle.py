@@ -121,6 +121,8 @@ def _data(task: Task, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.
         return X, None
     if task is Task.REGRESSION:
         return X, X @ [0.5, -0.4, 0.2] + 0.6 + rng.standard_normal(n)
+    if task is Task.RANKING:
+        return X, rng.permutation(np.searchsorted([0.2, 0.55, 0.8], (np.arange(n) + 0.5) / n) + 1.0)
     y = np.where(np.arange(n) < (n + 2) // 3, 1.0, -1.0)
     return X, rng.permutation(y)
 

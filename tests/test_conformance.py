@@ -11,6 +11,7 @@ import pytest
 import kopt
 from kopt import Combination, Sample, Task
 from kopt.solvers.dense import Dense
+from kopt.views import ProductView
 from tests.instances import (
     BY_NAME,
     FORMULATIONS,
@@ -115,9 +116,12 @@ class TestBothSides:
         assert_encloses(solution.certificate.bounds, known)
 
     def test_the_weight_vectors_agree(self, name, kernel, seed):
-        # Every optimum here is not 0, so every machine pays for the length of its weight vector: it is unique.
+        # Every optimum here is not 0, so every machine pays for the length of its weight vectors: they are unique.
+        given = instance(name, kernel, seed)
+        view = ProductView(given.sample)
+        given.formulation.primal(view)
         primal, dual = (weights(solved(name, kernel, seed, side)) for side in ("primal", "dual"))
-        assert primal.keys() == dual.keys() != set()
+        assert primal.keys() == dual.keys() == view.weights.keys()
         for key, w in dual.items():
             assert (primal[key] - w).norm <= WEIGHT * w.norm
 
@@ -299,9 +303,11 @@ DEGENERATE = {
 
 
 def labelled(task: Task, y: np.ndarray) -> np.ndarray | None:
-    """Labels for classes, targets that vary between equal labels for regression, nothing for novelty."""
+    """Labels for classes, ranks, targets that vary between equal labels for regression, nothing for novelty."""
     if task is Task.NOVELTY:
         return None
+    if task is Task.RANKING:
+        return np.where(y < 0, 1.0, 2.0 + np.cumsum(y > 0) % 2) if np.sum(y > 0) > 1 else np.where(y < 0, 1.0, 2.0)
     return y if task is Task.CLASSIFICATION else y + 0.3 * np.sin(np.arange(len(y)))
 
 
@@ -364,7 +370,7 @@ class TestDegenerateData:
         y = labelled(BY_NAME[name].task, np.array([1.0]))
         solution = solved_or_refused(BY_NAME[name](), Sample([[0.7, -0.2]], y))
         assert_certified(solution)
-        assert (solution is None) == (BY_NAME[name].task is Task.CLASSIFICATION)
+        assert (solution is None) == (BY_NAME[name].task in (Task.CLASSIFICATION, Task.RANKING))
 
     def test_one_class_only(self, name):
         if BY_NAME[name].task is not Task.CLASSIFICATION:

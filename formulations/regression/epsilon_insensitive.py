@@ -5,19 +5,8 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from kopt import (
-    Claim,
-    Formulation,
-    Point,
-    Program,
-    Reference,
-    Task,
-    View,
-    equal,
-    minimise_hinges,
-    nonnegative,
-    positive,
-)
+from formulations.regression.tubes import best_offset, slacks, tube_claims
+from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, nonnegative, positive
 
 
 class EpsilonInsensitive(Formulation):
@@ -83,25 +72,14 @@ class EpsilonInsensitive(Formulation):
         """w = sum_i (alpha_hat_i - alpha_i) phi(x_i), and b is a median of the ends of the tube."""
         w = s.combination(dual.alpha_hat - dual.alpha)
         errors = s.y - w.values
-        b = minimise_hinges(
-            0.0,
-            rising=(s.costs, errors + self.epsilon),
-            falling=(s.costs, errors - self.epsilon),
-        ).chosen
-        excess = errors - b
-        return {
-            "w": w,
-            "b": b,
-            "xi": np.maximum(0.0, -excess - self.epsilon),
-            "xi_hat": np.maximum(0.0, excess - self.epsilon),
-        }
+        b = best_offset(errors, s.costs, self.epsilon)
+        return {"w": w, "b": b, **slacks(errors - b, self.epsilon)}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """Remark 7.48: what the multipliers pay for."""
+        """Remark 7.48: what the multipliers pay for, and where the errors lie."""
         beta = dual.alpha_hat - dual.alpha
         spent = primal.w.norm_squared + self.C * s.costs @ (primal.xi + primal.xi_hat)
         earned = s.y @ beta - self.epsilon * np.sum(dual.alpha_hat + dual.alpha)
         size = float(np.abs(s.y) @ np.abs(beta))
         yield equal("y' beta - epsilon |beta| = ||w||^2 + C sum (xi + xi_hat)", earned, spent, scale=size)
-        unpaid = (self.C * s.costs - dual.alpha) @ primal.xi + (self.C * s.costs - dual.alpha_hat) @ primal.xi_hat
-        yield equal("|beta| = C outside the tube: sum (C - alpha) xi = 0", unpaid, 0.0, scale=spent)
+        yield from tube_claims(s, primal, dual, self.epsilon, self.C * s.costs, size)

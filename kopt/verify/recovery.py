@@ -15,14 +15,15 @@ from kopt.formulation import Formulation
 from kopt.locations import FaultsOf, method_with_place
 from kopt.point import Point
 from kopt.verify.conditions import Conditions
-from kopt.views.products import fitting
+from kopt.views.products import ProductVector, fitting
 
 
 def recovered(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> dict[str, Any]:
     """The primal point that belongs to dual variables to which the conditions are bound; empty where none is known.
 
     Without a rule of the formulation's own, the weight vectors follow from stationarity and the other variables
-    minimise the primal with these weights. From multipliers that are not finite nothing follows.
+    minimise the primal with these weights; so does a weight vector in which the Lagrangian is affine, about which
+    stationarity says nothing. From multipliers that are not finite nothing follows.
     """
     if not all(np.isfinite(multiplier).all() for multiplier in conditions.multipliers.values()):
         return {}
@@ -63,7 +64,10 @@ def by_rule(formulation: Formulation, conditions: Conditions, dual: Mapping[str,
 
 
 def _stationary_weights(conditions: Conditions) -> dict[str, Combination] | None:
-    """w = -(slope of the Lagrangian in the values) / 2 (slope in the squared norm), where that is its only minimum."""
+    """w = -(slope of the Lagrangian in the values) / 2 (slope in the squared norm), where that is its only minimum.
+
+    Weights in which the Lagrangian is affine are left out; None where a weight is neither.
+    """
     view = conditions.primal_view
     if len(view.vectors) > len(view.weights):  # sums of vectors tie the conditions together
         return None
@@ -74,6 +78,8 @@ def _stationary_weights(conditions: Conditions) -> dict[str, Combination] | None
     weights = {}
     for name, weight in view.weights.items():
         of_values, of_square, of_norm = (conditions.gradient(leaf)[0] for leaf in weight.leaves)
+        if of_square[0] == of_norm[0] == 0 and weight.rows is None:
+            continue
         if not of_square[0] > 0 or of_norm[0] != 0 or not np.isfinite(of_values).all():
             return None
         coefficients = -of_values.reshape(weight.values.shape, order="F") / (2 * of_square[0])
@@ -83,16 +89,39 @@ def _stationary_weights(conditions: Conditions) -> dict[str, Combination] | None
 
 def _completed(conditions: Conditions, weights: dict[str, Combination]) -> dict[str, Any]:
     """The weights, and the other variables at the minimum of the primal with these weights."""
-    conditions.primal_view.bind({}, weights)
-    primal, leaves = conditions.primal, conditions.primal_view.leaves
+    view = conditions.primal_view
+    view.bind({}, weights)
+    primal, leaves = conditions.primal, view.leaves
     primal.check_convex()
-    fixed = [v == v.value for v in primal.variables.values() if v.id in leaves]
+    fixed = [v == v.value for v in primal.variables.values() if v.id in leaves and leaves[v.id].name in weights]
+    free = {name: _coordinates(weight) for name, weight in view.weights.items() if name not in weights}
+    tied = [constraint for name, z in free.items() for constraint in _tied(view.weights[name], z)]
     others = {name: v for name, v in primal.variables.items() if v.id not in leaves}
-    problem = cp.Problem(primal.objective, [*primal.constraints.values(), *primal.domain, *fixed])
+    problem = cp.Problem(primal.objective, [*primal.constraints.values(), *primal.domain, *fixed, *tied])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what an inexact answer is worth, the certificate says
             problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     except cp.error.SolverError:
         return {**weights}
+    for name, z in free.items():
+        if z.value is not None:
+            gram = view.weights[name].gram
+            weights[name] = view.numeric(gram, gram.coefficients(z.value[: gram.factor.shape[1]]))
     return {**weights, **{name: v.value for name, v in others.items() if v.value is not None}}
+
+
+def _coordinates(weight: ProductVector) -> cp.Variable:
+    """A variable for a weight vector in the basis of the factor Phi, K = Phi Phi'."""
+    rank = max(1, weight.gram.factor.shape[1])
+    return cp.Variable((rank, *weight.values.shape[1:]))
+
+
+def _tied(weight: ProductVector, z: cp.Variable) -> list[cp.Constraint]:
+    """What a program sees of a weight vector, as far as it follows from the coordinates."""
+    Phi = weight.gram.factor if weight.gram.factor.size else np.zeros((weight.gram.n, 1))
+    return [
+        weight.values == Phi @ z,
+        weight.norm_squared >= cp.sum_squares(z),
+        weight.norm >= cp.norm(cp.vec(z, order="F"), 2),
+    ]
