@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kopt.claim import Claim
-from kopt.combination import Combination
+from kopt.combination import Combination, Evaluated
 from kopt.errors import DeclarationError, InputError
 from kopt.locations import BriefTraceback, FaultsOf, method_with_place
 from kopt.point import Point
@@ -34,10 +34,10 @@ class Attempt:
 
 
 class NewPoints:
-    """New points whose numbers k(x, x) are computed only when a decision asks for them."""
+    """New points, and the sample they are seen from; their numbers are computed only when a decision asks for them."""
 
     def __init__(self, sample: Sample, X_new: Any, diagonal: Any) -> None:
-        self._sample = sample
+        self.sample = sample
         self._X_new = X_new
         self._diagonal = diagonal
         self.n = len(X_new)
@@ -49,7 +49,11 @@ class NewPoints:
             if given.shape != (self.n,):
                 raise InputError(f"diagonal has shape {given.shape} for {self.n} points.", f"Give {self.n} values.")
             return given
-        return self._sample.gram(kernel).kernel.diagonal(self._X_new)
+        return self.sample.gram(kernel).kernel.diagonal(self._X_new)
+
+    def combination(self, coefficients: np.ndarray, kernel: str | None = None) -> Evaluated:
+        """The vector sum_i c_i phi(x_i) of the sample, seen from the new points."""
+        return Combination(self.sample.gram(kernel), coefficients).at(self._X_new)
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ class Solution:
         return decision
 
     def predict(self, X_new: Any, diagonal: Any = None) -> np.ndarray:
-        """Labels -1/+1, values, or +1 for normal and -1 for novel points, by the task."""
+        """Labels -1/+1, values, ranks, or +1 for normal and -1 for novel points, by the task."""
         return self.formulation.task.predict(self.decision_function(X_new, diagonal))
 
     def __str__(self) -> str:

@@ -28,6 +28,7 @@ from tests.tolerances import CERTIFIED, DIFFERENT, LIBSVM, MAP, PRIMAL_SIDE, VAL
 
 ENTRIES = entries()
 SEEDS = range(6)
+VARYING_DIAGONAL = ("linear", "polynomial", "sum")
 
 every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: f"{e.source.__name__}-{e.target.__name__}")
 every_kernel = pytest.mark.parametrize("kernel", list(KERNELS))
@@ -62,7 +63,8 @@ def first_image(entry: Conversion, kernel: str) -> tuple[Solution, Solution]:
         found = image(entry, solution)
         if found is not None:
             return solution, found
-    raise AssertionError("refused everywhere")
+    assert kernel in VARYING_DIAGONAL, "refused everywhere"
+    pytest.skip("refused everywhere: this map asks for a constant k(x, x), which the Gaussian kernel has")
 
 
 @every_kernel

@@ -13,36 +13,55 @@ import numpy as np
 import pytest
 
 import kopt
-from formulations.novelty import SoftHypersphere
-from kopt import Formulation, Sample
+from formulations.classification.fisher_discriminant import FisherDiscriminant
+from formulations.classification.unit_nu_soft_margin import UnitNuSoftMargin
+from formulations.classification.unit_soft_margin import UnitSoftMargin
+from formulations.errata.balance_of_the_ranking_thresholds import BalanceOfTheRankingThresholds
+from formulations.errata.free_points import from_free_points
+from formulations.errata.leftover_term_of_nu_regression import LeftoverTermOfNuRegression
+from formulations.errata.offset_and_margin_of_the_nu_machine import OffsetAndMarginOfTheNuMachine
+from formulations.errata.offset_and_margin_of_the_soft_margin_machine import OffsetAndMarginOfTheSoftMarginMachine
+from formulations.errata.right_hand_side_of_the_fisher_discriminant import RightHandSideOfTheFisherDiscriminant
+from formulations.errata.scale_of_the_quadratic_regression_dual import ScaleOfTheQuadraticRegressionDual
+from formulations.errata.soft_sphere_dual_for_small_costs import KERNELS, SoftSphereDualForSmallCosts
+from formulations.errata.squares_in_the_quadratic_regression_dual import SquaresInTheQuadraticRegressionDual
+from formulations.errata.weight_vector_of_the_fisher_discriminant import WeightVectorOfTheFisherDiscriminant
+from formulations.novelty.soft_hypersphere import SoftHypersphere
+from formulations.ranking.nu_ranking import NuRanking
+from formulations.regression.nu_regression import NuRegression
+from formulations.regression.quadratic_epsilon_insensitive import QuadraticEpsilonInsensitive
+from kopt import Formulation, Point, Sample, View
 from kopt.cones import NonNegative
 from kopt.formulation import Pair
 from kopt.referee import Judgement, Kind, Verdict, referee
 from kopt.views import ExplicitView
 from tests.instances import data, draw_parameters
-from tests.printed import (
-    KERNELS,
-    FisherDiscriminant,
-    FreePointNuSoftMargin,
-    FreePointSoftMargin,
-    LiterallyPrintedQuadraticInsensitive,
-    NuRanking,
-    NuRegression,
-    PrintedFisherDiscriminant,
-    PrintedFisherSolution,
-    PrintedNuRanking,
-    PrintedNuRegression,
-    PrintedNuSoftMargin,
-    PrintedQuadraticInsensitive,
-    PrintedSoftHypersphere,
-    PrintedSoftMargin,
-    QuadraticInsensitive,
-)
+
+
+def by_hand(lambda_: float, s_i: float, s_j: float) -> tuple[float, float]:
+    """b and gamma by (7.15) and (7.16), where <w, phi(x_i)> = s_i / (2 lambda)."""
+    b = -0.5 * (s_i + s_j) / (2 * lambda_)
+    return b, s_j / (2 * lambda_) + b
+
+
+class FreePointSoftMargin(UnitSoftMargin):
+    """Offset and margin of `UnitSoftMargin` from two free support vectors; where there are none, by its own rule."""
+
+    def recover(self, s: View, dual: Point) -> dict[str, object]:
+        return from_free_points(s, dual.alpha, self.C * s.costs, by_hand) or super().recover(s, dual)
+
+
+class FreePointNuSoftMargin(UnitNuSoftMargin):
+    """The same rule for `UnitNuSoftMargin`."""
+
+    def recover(self, s: View, dual: Point) -> dict[str, object]:
+        return from_free_points(s, dual.alpha, self.bound(s), by_hand) or super().recover(s, dual)
+
 
 Values = dict[str, np.ndarray]
 
 CORRECTED = (
-    QuadraticInsensitive,
+    QuadraticEpsilonInsensitive,
     NuRanking,
     SoftHypersphere,
     NuRegression,
@@ -50,9 +69,9 @@ CORRECTED = (
     FreePointNuSoftMargin,
     FisherDiscriminant,
 )
-# The ranking machine declares none; the one that is printed for quadratic regression is right.
-RIGHT_RECOVERY = (*(cls for cls in CORRECTED if cls is not NuRanking), PrintedQuadraticInsensitive)
-PRINTED_RECOVERY = (PrintedSoftMargin, PrintedNuSoftMargin)
+# The one that is printed for quadratic regression is right.
+RIGHT_RECOVERY = (*CORRECTED, ScaleOfTheQuadraticRegressionDual.Printed)
+PRINTED_RECOVERY = (OffsetAndMarginOfTheSoftMarginMachine.Printed, OffsetAndMarginOfTheNuMachine.Printed)
 INSTANCES = 3
 POINTS = 3
 # What interior point methods reach on a value and, with a factor 100, on what follows from a point; the mistakes are
@@ -72,33 +91,37 @@ def places(cls: type[Formulation]) -> set[tuple[Kind, str]]:
     return {(fault.kind, fault.where) for fault in verdict(cls).faults}
 
 
-@pytest.mark.parametrize("cls", CORRECTED, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", CORRECTED, ids=lambda cls: cls.__qualname__)
 def test_the_corrected_claims_are_exact(cls: type[Formulation]) -> None:
     assert verdict(cls).judgement is Judgement.EXACT, verdict(cls).faults
     assert not verdict(cls).faults
 
 
 def test_quadratic_regression_is_scaled_by_two() -> None:
-    found = verdict(PrintedQuadraticInsensitive)
+    found = verdict(ScaleOfTheQuadraticRegressionDual.Printed)
     assert found.judgement is Judgement.SCALED, found.faults
     assert found.factor == "1/2 times the dual function, at multipliers times 2"
 
 
 def test_quadratic_regression_to_the_letter_is_not_even_scaled() -> None:
-    found = verdict(LiterallyPrintedQuadraticInsensitive)
+    found = verdict(SquaresInTheQuadraticRegressionDual.Printed)
     assert found.judgement is Judgement.WRONG, found.factor
     assert {fault.kind for fault in found.faults} <= {Kind.WRONG_TERM, Kind.WRONG_OBJECTIVE}
 
 
 def test_ranking_has_the_wrong_balance() -> None:
-    assert verdict(PrintedNuRanking).judgement is Judgement.WRONG
-    assert places(PrintedNuRanking) == {(Kind.MISSING_CONSTRAINT, "b"), (Kind.SUPERFLUOUS_CONSTRAINT, "b")}
+    assert verdict(BalanceOfTheRankingThresholds.Printed).judgement is Judgement.WRONG
+    assert places(BalanceOfTheRankingThresholds.Printed) == {
+        (Kind.MISSING_CONSTRAINT, "b"),
+        (Kind.SUPERFLUOUS_CONSTRAINT, "b"),
+    }
 
 
 def test_the_soft_hypersphere_is_too_tight_in_the_radius() -> None:
-    found = verdict(PrintedSoftHypersphere)
+    found = verdict(SoftSphereDualForSmallCosts.Printed)
     assert found.judgement is Judgement.WRONG
-    assert {where for kind, where in places(PrintedSoftHypersphere) if kind is not Kind.DUALITY_GAP} == {"R"}
+    others = [fault for fault in found.faults if fault.kind is not Kind.DUALITY_GAP]
+    assert {fault.where for fault in others} == {"R"}
     (tight,) = (fault for fault in found.faults if fault.where == "R")
     assert tight.kind in (Kind.SUPERFLUOUS_CONSTRAINT, Kind.WRONG_BOUND)
     assert "sum_i alpha_i <= 1" in tight.fix, tight.fix
@@ -107,14 +130,14 @@ def test_the_soft_hypersphere_is_too_tight_in_the_radius() -> None:
 
 
 def test_nu_regression_has_a_leftover_term() -> None:
-    found = verdict(PrintedNuRegression)
+    found = verdict(LeftoverTermOfNuRegression.Printed)
     assert found.judgement is Judgement.WRONG
     assert [fault.kind for fault in found.faults] == [Kind.WRONG_TERM]
     assert found.faults[0].where.endswith("sum(alpha_hat + alpha)")
     assert found.faults[0].fix.startswith("Leave out")
 
 
-@pytest.mark.parametrize("cls", PRINTED_RECOVERY, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", PRINTED_RECOVERY, ids=lambda cls: cls.__qualname__)
 def test_the_code_fragments_recover_offset_and_margin_wrongly(cls: type[Formulation]) -> None:
     assert verdict(cls).judgement is Judgement.WRONG, verdict(cls).factor
     # The slacks follow from the two.
@@ -123,17 +146,18 @@ def test_the_code_fragments_recover_offset_and_margin_wrongly(cls: type[Formulat
 
 
 def test_the_fisher_discriminant_has_a_wrong_term() -> None:
-    found = verdict(PrintedFisherDiscriminant)
+    found = verdict(RightHandSideOfTheFisherDiscriminant.Printed)
     assert found.judgement is Judgement.WRONG
     wrong = [fault for fault in found.faults if fault.kind is Kind.WRONG_TERM]
     assert [fault.where.partition(" * ")[2] for fault in wrong] == ["||sum_i (y - eta)_i phi(x_i)||^2"], found.faults
 
 
 def test_the_fisher_discriminant_recovers_the_weight_vector_wrongly() -> None:
-    assert verdict(PrintedFisherSolution).judgement is Judgement.WRONG, verdict(PrintedFisherSolution).factor
-    assert (Kind.WRONG_RECOVERY, "w") in places(PrintedFisherSolution)
+    printed = WeightVectorOfTheFisherDiscriminant.Printed
+    assert verdict(printed).judgement is Judgement.WRONG, verdict(printed).factor
+    assert (Kind.WRONG_RECOVERY, "w") in places(printed)
     # The means and deviations follow from w.
-    assert places(PrintedFisherSolution) <= {(Kind.WRONG_RECOVERY, name) for name in ("w", "m", "xi")}
+    assert places(printed) <= {(Kind.WRONG_RECOVERY, name) for name in ("w", "m", "xi")}
 
 
 class Programs:
@@ -230,7 +254,7 @@ def near(value: float) -> object:
     return pytest.approx(value, rel=SOLVED, abs=SOLVED)
 
 
-@pytest.mark.parametrize("cls", CORRECTED, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", CORRECTED, ids=lambda cls: cls.__qualname__)
 def test_a_corrected_dual_is_the_dual_function(cls: type[Formulation]) -> None:
     for both in programs(cls):
         assert both.claimed_optimum() == near(both.optimum())
@@ -238,7 +262,7 @@ def test_a_corrected_dual_is_the_dual_function(cls: type[Formulation]) -> None:
             assert both.lagrangian(point) == near(both.claimed(point))
 
 
-@pytest.mark.parametrize("cls", RIGHT_RECOVERY, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", RIGHT_RECOVERY, ids=lambda cls: cls.__qualname__)
 def test_a_right_recovery_is_optimal(cls: type[Formulation]) -> None:
     for both in programs(cls):
         value, violation = both.recovered()
@@ -247,14 +271,14 @@ def test_a_right_recovery_is_optimal(cls: type[Formulation]) -> None:
 
 
 def test_quadratic_regression_has_half_the_value_at_half_the_multipliers() -> None:
-    for both in programs(PrintedQuadraticInsensitive):
+    for both in programs(ScaleOfTheQuadraticRegressionDual.Printed):
         assert 2 * both.claimed_optimum() == near(both.optimum())
         for point in both.points():
             assert both.lagrangian(point, scale=2) == near(2 * both.claimed(point))
 
 
 def test_quadratic_regression_to_the_letter_is_so_at_the_optimum_only() -> None:
-    for both in programs(LiterallyPrintedQuadraticInsensitive):
+    for both in programs(SquaresInTheQuadraticRegressionDual.Printed):
         assert 2 * both.claimed_optimum() == near(both.optimum())
         for point in both.points():
             excess = point["alpha"] @ point["alpha_hat"] / both.formulation.C
@@ -263,29 +287,29 @@ def test_quadratic_regression_to_the_letter_is_so_at_the_optimum_only() -> None:
 
 
 def test_the_printed_ranking_dual_leaves_the_thresholds_unbounded() -> None:
-    for both in programs(PrintedNuRanking):
+    for both in programs(BalanceOfTheRankingThresholds.Printed):
         assert abs(both.claimed_optimum() - both.optimum()) > MISTAKEN
         assert all(both.lagrangian(point) < both.claimed(point) - MISTAKEN * BOX for point in both.points())
 
 
 def test_the_printed_hypersphere_dual_is_infeasible_for_small_costs() -> None:
-    small = [both.formulation.C * both.sample.n < 1 for both in programs(PrintedSoftHypersphere)]
+    small = [both.formulation.C * both.sample.n < 1 for both in programs(SoftSphereDualForSmallCosts.Printed)]
     assert any(small)
     assert not all(small)
-    for both, is_small in zip(programs(PrintedSoftHypersphere), small, strict=True):
+    for both, is_small in zip(programs(SoftSphereDualForSmallCosts.Printed), small, strict=True):
         assert np.isfinite(both.optimum())
         assert both.claimed_optimum() == (-np.inf if is_small else near(both.optimum()))
 
 
 def test_the_printed_nu_regression_is_off_by_the_leftover_term() -> None:
-    for both in programs(PrintedNuRegression):
+    for both in programs(LeftoverTermOfNuRegression.Printed):
         for point in both.points():
             leftover = both.formulation.epsilon * np.sum(point["alpha"] + point["alpha_hat"])
             assert both.claimed(point) + leftover == near(both.lagrangian(point))
 
 
 def test_with_the_optimal_epsilon_the_leftover_is_c_nu_epsilon() -> None:
-    for both in programs(PrintedNuRegression):
+    for both in programs(LeftoverTermOfNuRegression.Printed):
         optimum = both.optimum()
         epsilon = float(both.primal.variables["epsilon"].value)
         assert epsilon > MISTAKEN
@@ -294,7 +318,7 @@ def test_with_the_optimal_epsilon_the_leftover_is_c_nu_epsilon() -> None:
         assert missing == pytest.approx(formulation.C * formulation.nu * epsilon, rel=100 * SOLVED)
 
 
-@pytest.mark.parametrize("cls", PRINTED_RECOVERY, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", PRINTED_RECOVERY, ids=lambda cls: cls.__qualname__)
 def test_the_printed_offset_and_margin_are_not_optimal(cls: type[Formulation]) -> None:
     for both in programs(cls):
         value, violation = both.recovered()
@@ -303,12 +327,12 @@ def test_the_printed_offset_and_margin_are_not_optimal(cls: type[Formulation]) -
 
 
 def test_the_fisher_discriminant_solves_the_printed_system() -> None:
-    for cls, corrected in ((PrintedFisherDiscriminant, False), (FisherDiscriminant, True)):
+    for cls, corrected in ((RightHandSideOfTheFisherDiscriminant.Printed, False), (FisherDiscriminant, True)):
         for both in programs(cls):
             y, K, ridge = both.sample.y, both.sample.gram().dense, both.formulation.ridge
             D, B = weights(y)
             right = D * y if corrected else y
-            alpha = (right - both.best_point()["eta"]) / ridge
+            alpha = both.formulation.recover(both.view, kopt.Point(both.best_point()))["w"].coefficients
             np.testing.assert_allclose((B @ K + ridge * np.eye(len(y))) @ alpha, right, atol=100 * SOLVED)
 
 
@@ -318,7 +342,7 @@ def test_the_printed_fisher_discriminant_is_right_for_classes_of_equal_size_only
         y = np.repeat([1.0, -1.0], [plus, minus])
         X = rng.normal(loc=(0.5, -0.3, 0.2), size=(len(y), 3)) + 0.5 * y[:, None]
         best = discriminant(FisherDiscriminant, X, y)
-        printed = discriminant(PrintedFisherDiscriminant, X, y)
+        printed = discriminant(RightHandSideOfTheFisherDiscriminant.Printed, X, y)
         if plus == minus:
             assert printed == near(best)
         else:

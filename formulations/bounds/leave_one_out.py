@@ -57,8 +57,8 @@ def leave_one_out_errors(formulation: Formulation, sample: Sample) -> np.ndarray
     A point without company in its class counts as an error, and so does the value 0.
 
     >>> from formulations.classification import HardMargin
-    >>> leave_one_out_errors(HardMargin(), Sample([[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1])).tolist()
-    []
+    >>> leave_one_out_errors(HardMargin(), Sample([[0.0], [2.0], [3.0], [3.5]], [-1, -1, 1, 1])).tolist()
+    [1]
     """
     formulation.check(sample)
     if formulation.task is not Task.CLASSIFICATION or len(sample.grams) > 1:

@@ -20,7 +20,7 @@ class BoxOfOnlineRegression(WrongStatement):
     correct = "alpha_i clipped to [-C, C] after every step"
 
     def claims(self) -> tuple[Claim, Claim]:
-        """The largest error, against that of the machine, for a kernel with k(x, x) = 1."""
+        """The length of the vector of errors, against that of the machine, for a kernel with k(x, x) = 1."""
         sample, machine = noisy_sine(), EpsilonInsensitiveWithoutOffset(C=0.5, epsilon=0.1)
         K, y, steps = sample.gram().dense, sample.y, np.ones(sample.n)
         expected = np.linalg.norm(y - kopt.solve(machine, sample).primal.w.values)

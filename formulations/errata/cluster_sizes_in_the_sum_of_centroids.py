@@ -25,5 +25,5 @@ class ClusterSizesInTheSumOfCentroids(WrongStatement):
         squares = np.diag((A / sizes).T @ K @ (A / sizes))
         return (
             equal("trace = sum ||C_k||^2", trace, squares.sum()),
-            equal("trace = sum |f^-1(k)| ||C_k||^2", trace, np.sum(sizes * squares)),
+            equal("trace = sum |f^-1(k)| ||C_k||^2", trace, float(sizes @ squares)),
         )

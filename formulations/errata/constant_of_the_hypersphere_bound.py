@@ -7,7 +7,7 @@ from kopt import Claim, Reference, WrongStatement, equal
 
 
 class ConstantOfTheHypersphereBound(WrongStatement):
-    """The terms of the proof add up to twice the printed one: the factor 2 of Theorem 4.15, part 4, got lost.
+    """The terms that the proof collects add up to twice the printed one: the factor 2 of its third line got lost.
 
     Theorem 4.17 has the factor. Theorems 7.9 and 7.12 and Corollary 7.14 repeat the constant.
     """

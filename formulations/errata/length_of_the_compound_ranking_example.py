@@ -20,9 +20,10 @@ class LengthOfTheCompoundRankingExample(WrongStatement):
         """The example of an update from rank 1 to rank 4, of four ranks."""
         ranks, y, other = 4, 1, 4
         phi = np.random.default_rng(0).normal(size=3)
+        length = float(phi @ phi)
         examples = [np.concatenate([phi, np.eye(ranks)[u - 1]]) for u in range(y, other)]
         square = np.sum(np.sum(examples, axis=0) ** 2)
         return (
-            at_most("||phi(x, 1:4)||^2 <= 3 (||phi(x)||^2 + 1)", square, (ranks - 1) * (phi @ phi + 1)),
-            equal("||phi(x, 1:4)||^2 = 9 ||phi(x)||^2 + 3", square, (other - y) ** 2 * phi @ phi + (other - y)),
+            at_most("||phi(x, 1:4)||^2 <= 3 (||phi(x)||^2 + 1)", square, (ranks - 1) * (length + 1)),
+            equal("||phi(x, 1:4)||^2 = 9 ||phi(x)||^2 + 3", square, (other - y) ** 2 * length + (other - y)),
         )

@@ -25,8 +25,8 @@ class PointsWithTheRankingMargin(WrongStatement):
         """The points whose smaller margin is at least gamma, and the constraints whose margin is at most gamma."""
         sample, nu = three_ranks(), 0.9
         lower, upper = excesses(sample, kopt.solve(NuRanking(nu=nu), sample).primal)
-        achieving = np.sum(np.maximum(lower, upper) <= ROUNDING)
-        constraints = np.sum(lower >= -ROUNDING) + np.sum(upper >= -ROUNDING)
+        achieving = int(np.sum(np.maximum(lower, upper) <= ROUNDING))
+        constraints = int(np.sum(np.concatenate([lower, upper]) >= -ROUNDING))
         return (
             at_most("nu l <= points with margin at least gamma", nu * sample.n, achieving),
             at_most("nu l <= constraints with margin at most gamma", nu * sample.n, constraints),

@@ -4,7 +4,7 @@ import cvxpy as cp
 
 from formulations.classification.fisher_discriminant import FisherDiscriminant
 from formulations.classification.means import members, other_class
-from kopt import Program, Reference, View, WrongPair
+from kopt import Point, Program, Reference, View, WrongPair
 
 
 class RightHandSideOfTheFisherDiscriminant(WrongPair):
@@ -19,19 +19,26 @@ class RightHandSideOfTheFisherDiscriminant(WrongPair):
     correct = "(B K + lambda I) alpha = D y"
 
     class Printed(FisherDiscriminant):
-        r"""The printed system, for alpha / ridge, and w = 1/ridge sum_i alpha_i phi(x_i) as printed.
+        r"""The printed system, for ridge alpha = y - eta, and w = sum_i alpha_i phi(x_i) as printed.
 
-        Dual     max   -1/2 sum_i (y_i - alpha_i)^2 / D_i - 1/(2 ridge) sum_ij alpha_i alpha_j k(x_i, x_j)
-                 s.t.  sum_(i: y_i = 1) alpha_i = l+,  sum_(i: y_i = -1) alpha_i = -l-             : m
+        Dual     max   -1/2 sum_i eta_i^2 / D_i - 1/(2 ridge) sum_ij (y_i - eta_i) (y_j - eta_j) k(x_i, x_j)
+                 s.t.  sum_(i: y_i = 1) eta_i = sum_(i: y_i = -1) eta_i = 0          : m
+
+        eta is the text's B X w, so that the multiplier of the primal is D y - eta.
         """
 
         def dual(self, s: View) -> Program:
-            """With y for D y."""
-            alpha = cp.Variable(s.n, name="alpha")
-            D, w = other_class(s.y), s.combination(alpha)
+            """With y for D y in the quadratic term."""
+            eta, D = cp.Variable(s.n, name="eta"), other_class(s.y)
+            u = s.combination(s.y - eta)
             return Program(
-                cp.Maximize(-0.5 * (1 / D) @ cp.square(s.y - alpha) - 0.5 / self.ridge * w.norm_squared),
-                {"m": members(s.y) @ alpha == members(s.y) @ s.y},
+                cp.Maximize(-0.5 * (1 / D) @ cp.square(eta) - 0.5 / self.ridge * u.norm_squared),
+                {"m": members(s.y) @ eta == 0},
+                multipliers={"alpha": D * s.y - eta},
             )
+
+        def recover(self, s: View, dual: Point) -> dict[str, object]:
+            """By (5.18)."""
+            return super().recover(s, Point(alpha=s.y - dual.eta))
 
     Corrected = FisherDiscriminant

@@ -7,6 +7,7 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.novelty.spheres import squared_distances
+from formulations.scikit_learn import coefficients, expect
 from kopt import (
     Claim,
     Formulation,
@@ -98,11 +99,26 @@ class OneClass(Formulation):
         """<w, phi(x)> - rho, negative for novel points."""
         return np.asarray(primal.w.values - primal.rho)
 
+    def to_scikit_learn(self, s: Sample) -> Any:
+        """OneClassSVM, whose nu is a fraction of the total cost."""
+        from sklearn.svm import OneClassSVM
+
+        return OneClassSVM(nu=self.nu / float(np.mean(s.costs)), kernel="precomputed")
+
+    @classmethod
+    def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:
+        """dual_coef_ holds nu l alpha_i, and intercept_ is -nu l rho."""
+        expect(fitted, "OneClassSVM", s.n)
+        nu = fitted.nu * float(np.mean(s.costs))
+        alpha, rho = coefficients(fitted, s.n) / (nu * s.n), -fitted.intercept_[0] / (nu * s.n)
+        xi = np.maximum(0.0, rho - s.gram().product(alpha))
+        return cls(nu=nu), {"w": alpha, "rho": rho, "xi": xi, "alpha": alpha}
+
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The nu-property, what rho consists of, which multipliers are at a bound, and the sphere."""
         w, rho, C = primal.w, primal.rho, self.bound(s)
         excess, unit = rho - w.values, float(np.max(s.diagonal()))
-        yield from counting_claims(excess, s.costs, self.nu * s.n, float(np.max(np.abs(w.values))))
+        yield from counting_claims(excess, s.costs, self.nu * s.n, unit)
         yield equal("rho = ||w||^2 + 1/(nu l) sum xi", rho, w.norm_squared + C @ primal.xi, scale=unit)
         idle = dual.alpha @ np.maximum(0.0, -excess)
         yield equal("alpha = 0 beyond the plane: sum alpha (<w, phi> - rho)_+ = 0", idle, 0.0, scale=unit)

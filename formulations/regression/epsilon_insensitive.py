@@ -1,12 +1,14 @@
 """Support vector regression with the linear epsilon-insensitive loss."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from formulations.regression.tubes import best_offset, slacks, tube_claims
-from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, nonnegative, positive
+from formulations.regression.tubes import best_offset, multipliers, slacks, tube_claims
+from formulations.scikit_learn import coefficients, expect
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal, nonnegative, positive
 
 
 class EpsilonInsensitive(Formulation):
@@ -74,6 +76,21 @@ class EpsilonInsensitive(Formulation):
         errors = s.y - w.values
         b = best_offset(errors, s.costs, self.epsilon)
         return {"w": w, "b": b, **slacks(errors - b, self.epsilon)}
+
+    def to_scikit_learn(self, s: Sample) -> Any:
+        """SVR with the same C and epsilon; costs are its sample_weight."""
+        from sklearn.svm import SVR
+
+        return SVR(C=self.C, epsilon=self.epsilon, kernel="precomputed")
+
+    @classmethod
+    def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:
+        """dual_coef_ holds alpha_hat_i - alpha_i."""
+        expect(fitted, "SVR", s.n)
+        w, b = coefficients(fitted, s.n), fitted.intercept_[0]
+        errors = s.y - s.gram().product(w) - b
+        answer = {"w": w, "b": b, **slacks(errors, fitted.epsilon), **multipliers(w)}
+        return cls(C=fitted.C, epsilon=fitted.epsilon), answer
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """Remark 7.48: what the multipliers pay for, and where the errors lie."""

@@ -55,11 +55,9 @@ class LeastSquares(Formulation):
         """The Lagrangian is affine in w, whose slope has to vanish in feature space."""
         beta = cp.Variable(s.n, name="beta")
         squares = cp.sum(cp.multiply(1 / s.costs, cp.square(beta)))
-        Phi = coordinates(s)
-        independent = Phi.shape[0] == Phi.shape[1] and s.sample.gram().factor.size > 0
         return Program(
             cp.Maximize(-s.y @ beta - squares / 4),
-            domain=[beta == 0 if independent else Phi.T @ beta == 0],
+            domain=[_vanishes(s, beta)],
         )
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
@@ -76,3 +74,11 @@ class LeastSquares(Formulation):
         yield equal("sum xi^2 = y' xi", value, weighted @ s.y, scale=size)
         yield equal("sum xi^2 = y' (I - K K^+) y", value, least_squares_value(s, s.y, s.costs), scale=size)
         yield equal("sum xi^2 = -y' beta / 2", value, -0.5 * s.y @ dual.beta, scale=size)
+
+
+def _vanishes(s: View, beta: cp.Variable) -> cp.Constraint:
+    """The condition sum_i beta_i phi(x_i) = 0 in coordinates: beta = 0 if the points are independent."""
+    Phi = coordinates(s)
+    if s.sample.gram().factor.shape[1] == s.n:
+        return beta == 0
+    return cp.Constant(Phi.T, name="Phi'") @ beta == 0

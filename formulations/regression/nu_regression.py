@@ -1,17 +1,20 @@
 """Support vector regression in which the tube finds its own width."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from formulations.regression.tubes import best_offset, slacks, tube_claims
+from formulations.regression.tubes import best_offset, multipliers, slacks, tube_claims
+from formulations.scikit_learn import coefficients, expect
 from kopt import (
     Claim,
     Formulation,
     Point,
     Program,
     Reference,
+    Sample,
     Task,
     View,
     counting_claims,
@@ -102,6 +105,23 @@ class NuRegression(Formulation):
         top = minimise_hinges(self.nu / 2, falling=(weights, errors)).chosen
         bottom = -minimise_hinges(self.nu / 2, falling=(weights, -errors)).chosen
         return (top + bottom) / 2, max(0.0, (top - bottom) / 2)
+
+    def to_scikit_learn(self, s: Sample) -> Any:
+        """NuSVR, whose C is the one of a single point, C/l, and whose nu is a fraction of the total cost."""
+        from sklearn.svm import NuSVR
+
+        return NuSVR(C=self.C / s.n, nu=self.nu / float(np.mean(s.costs)), kernel="precomputed")
+
+    @classmethod
+    def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:
+        """dual_coef_ holds alpha_hat_i - alpha_i; the width of the tube is not kept and is taken as best for it."""
+        expect(fitted, "NuSVR", s.n)
+        nu = fitted.nu * float(np.mean(s.costs))
+        w, b = coefficients(fitted, s.n), fitted.intercept_[0]
+        errors = s.y - s.gram().product(w) - b
+        epsilon = minimise_hinges(nu, falling=(s.costs / s.n, np.abs(errors)), t_min=0.0).chosen
+        answer = {"w": w, "b": b, "epsilon": epsilon, **slacks(errors, epsilon), **multipliers(w)}
+        return cls(C=fitted.C * s.n, nu=nu), answer
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The nu-property, what the multipliers pay for, and where the errors lie."""

@@ -13,6 +13,11 @@ def slacks(errors: np.ndarray, epsilon: float) -> dict[str, np.ndarray]:
     return {"xi": np.maximum(0.0, -errors - epsilon), "xi_hat": np.maximum(0.0, errors - epsilon)}
 
 
+def multipliers(beta: np.ndarray) -> dict[str, np.ndarray]:
+    """The multipliers of the two sides of the tube, of which at most one is positive, from their difference."""
+    return {"alpha": np.maximum(0.0, -beta), "alpha_hat": np.maximum(0.0, beta)}
+
+
 def best_offset(errors: np.ndarray, weights: np.ndarray, epsilon: float = 0.0, power: Literal[1, 2] = 1) -> float:
     """The b that minimises sum_i c_i (|e_i - b| - epsilon)_+^power."""
     return minimise_hinges(

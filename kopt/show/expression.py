@@ -6,6 +6,7 @@ import re
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 from cvxpy.atoms.affine.add_expr import AddExpression
 from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression, multiply
 from cvxpy.atoms.affine.promote import Promote
@@ -108,7 +109,7 @@ class Writer:
         return f"({written})" if isinstance(inner, loose) and not inner.is_constant() else written
 
     def _constant(self, expression: cp.Expression) -> str:
-        value, name = np.asarray(expression.value), str(expression.name())
+        value, name = _dense(expression), str(expression.name())
         if value.size and np.all(value == value.flat[0]):
             return self.number(float(value.flat[0]))
         return self.array(value) if "[" in name else name  # a name without brackets was given by somebody
@@ -116,4 +117,9 @@ class Writer:
 
 def is_ones(expression: cp.Expression) -> bool:
     """Whether an expression is the constant 1 in every entry."""
-    return bool(expression.is_constant() and np.all(np.asarray(expression.value) == 1))
+    return bool(expression.is_constant() and np.all(_dense(expression) == 1))
+
+
+def _dense(constant: cp.Expression) -> np.ndarray:
+    value = constant.value
+    return value.toarray() if sp.issparse(value) else np.asarray(value)
