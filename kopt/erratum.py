@@ -67,7 +67,7 @@ class WrongStatement(Erratum):
         return Evidence(
             refuted=not printed.holds(REFUTED),
             supported=correct.holds(HOLDS),
-            words=f"printed: {printed}; correct: {correct}",
+            words=f"printed: {_numbers(printed)}; correct: {_numbers(correct)}",
         )
 
 
@@ -91,6 +91,11 @@ class WrongPair(Erratum):
             supported=correct.judgement is Judgement.EXACT,
             words=f"printed: {_sentence(printed)}; correct: {_sentence(correct)}",
         )
+
+
+def _numbers(claim: Claim) -> str:
+    relation = claim.relation if claim.holds(REFUTED) else {"=": "!=", "<=": ">"}[claim.relation]
+    return f"{claim.statement}: {claim.left:.5g} {relation} {claim.right:.5g}"
 
 
 def _sentence(verdict: Verdict) -> str:

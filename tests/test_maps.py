@@ -24,7 +24,7 @@ from kopt.conversion import Conversion, entries
 from kopt.kernels import Gaussian
 from kopt.solvers.through_cvxpy import OPTIONS
 from tests.instances import BY_NAME, KERNELS, data, instance, parameters
-from tests.tolerances import CERTIFIED, DIFFERENT, LIBSVM, MAP, PRIMAL_SIDE, VALUE
+from tests.tolerances import CERTIFIED, DIFFERENT, LIBSVM_GAP, MAP, PRIMAL_SIDE, VALUE
 
 ENTRIES = entries()
 SEEDS = range(6)
@@ -91,18 +91,16 @@ class TestEveryEntry:
 @every_entry
 def test_another_parameter_is_not_equivalent(entry):
     """The control: on some instance the same answer is not certified for a parameter that is two percent off."""
-    parameters = list(entry.target.__dataclass_fields__)
-    found = [image(entry, solution) for kernel in KERNELS for solution in solutions(entry.source, kernel)]
-    for parameter in parameters:
-        assert any(not holds_nearby(each, parameter) for each in found if each is not None)
+    for parameter in entry.target.__dataclass_fields__:
+        found = (image(entry, solution) for kernel in KERNELS for solution in solutions(entry.source, kernel))
+        assert any(each is not None and not holds_nearby(each, parameter) for each in found)
 
 
 def holds_nearby(found: Solution, parameter: str) -> bool:
     """Whether an answer is certified for other parameters, too; also where those are refused."""
     try:
-        other = type(found.formulation)(
-            **{**vars(found.formulation), parameter: 0.98 * vars(found.formulation)[parameter]}
-        )
+        given = parameters(found.formulation)
+        other = type(found.formulation)(**{**given, parameter: 0.98 * given[parameter] or 0.02})
         values = {**found.dual, **found.primal}
         names = {*found.primal, *other.problem(found.sample, "dual").var_dict}
         return kopt.verify(other, found.sample, {name: values[name] for name in names}).holds(CERTIFIED)
@@ -170,11 +168,13 @@ class TestScikitLearn:
         if "tol" in estimator.get_params():
             estimator.set_params(tol=1e-10)
         fitted = estimator.fit(sample.gram().dense, sample.y, sample_weight=sample.costs)
-        read = kopt.convert(fitted, to=type(formulation), sample=sample)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", kopt.CertificateWarning)
+            read = kopt.convert(fitted, to=type(formulation), sample=sample)
         for parameter, value in parameters(formulation).items():
             assert getattr(read.formulation, parameter) == pytest.approx(value, rel=1e-12)
-        assert read.certificate.holds(LIBSVM), read.certificate
-        assert abs(read.value - given.optimum) <= LIBSVM * read.certificate.as_given.scale
+        assert read.certificate.holds(LIBSVM_GAP), read.certificate
+        assert abs(read.value - given.optimum) <= LIBSVM_GAP * read.certificate.as_given.scale
 
     def test_at_least_these_have_one(self):
         assert {"SoftMargin", "NuSoftMargin", "EpsilonInsensitive", "NuRegression", "OneClass", "Ridge"} == set(

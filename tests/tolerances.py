@@ -37,6 +37,9 @@ MULTIPLIER = 1e-4
 # LIBSVM keeps kernel values in single precision (1e-7), and its stopping rule bounds the violation of one pair only.
 LIBSVM = 1e-5
 
+# The relative gap of an answer of LIBSVM: what its single precision leaves at large C, whatever its own tolerance.
+LIBSVM_GAP = 1e-4
+
 # A linear system of twenty unknowns, against a solver that stops at 1e-11.
 LINEAR_SYSTEM = 1e-7
 

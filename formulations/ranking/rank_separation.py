@@ -38,7 +38,7 @@ class RankSeparation(Formulation):
     >>> sample = kopt.Sample([[0.0], [1.0], [3.0], [2.0]], [1, 2, 3, 1])
     >>> solution = kopt.solve(RankSeparation(), sample)
     >>> round(float(solution.value), 6), solution.certificate.holds(1e-6)
-    (2.0, True)
+    (3.0, True)
     """
 
     reference = Reference("Shawe-Taylor and Cristianini", "Definition 8.4, Algorithm 8.14")
