@@ -274,6 +274,16 @@ def test_the_slacks_of_theorem_7_38_are_those_of_7_13_with_mu_squared(kernel, C)
     assert "the minimum of" in str(bound)
 
 
+def test_the_squared_ramp_is_twice_as_steep_as_the_ramp():
+    certificate = soft()
+    linear, squared = (bound(certificate, 0.1, gamma=0.4) for bound in (margin_bound, squared_slack_bound))
+    assert squared.terms["capacity"] == pytest.approx(2 * linear.terms["capacity"])
+    assert squared.terms["confidence"] == linear.terms["confidence"]
+    g = (certificate.primal.w.values + certificate.primal.b) / certificate.primal.w.norm
+    ramp = np.maximum(0.0, 1 - certificate.sample.y * g / 0.4)
+    assert squared.terms["squared slacks"] == pytest.approx(np.mean(ramp**2))
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_both_forms_of_the_two_norm_machine_have_one_bound(kernel):
     sample = two_classes(kernel, seed=2)

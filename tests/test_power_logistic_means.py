@@ -126,7 +126,7 @@ class TestPowerSoftMargin:
 
     @pytest.mark.parametrize("p", [1.0, 0.5, -2.0, np.inf])
     def test_other_exponents_are_refused(self, p):
-        with pytest.raises(kopt.InputError, match="p is .* a finite number > 1"):
+        with pytest.raises(kopt.InputError, match=r"p is .* a finite number > 1"):
             PowerSoftMargin(p=p)
 
 

@@ -65,17 +65,12 @@ class LinearSeparation(Formulation):
         )
 
     def dual(self, s: View) -> Program:
-        """The most weight that balances the points; none, where they are independent in feature space."""
-        alpha, Phi = cp.Variable(s.n, name="alpha"), coordinates(s)
-        independent = Phi.shape[0] == Phi.shape[1] and bool(Phi.any())
+        """The most weight that balances the points."""
+        alpha, costs = cp.Variable(s.n, name="alpha"), cp.Constant(s.costs, name="c")
         return Program(
             cp.Maximize(cp.sum(alpha)),
-            domain=[
-                alpha == 0 if independent else Phi.T @ cp.multiply(s.y, alpha) == 0,
-                alpha <= s.costs,
-                alpha >= 0,
-            ],
-            multipliers={"mu": s.costs - alpha},
+            domain=[vanishing(s, cp.multiply(cp.Constant(s.y, name="y"), alpha)), alpha <= costs, alpha >= 0],
+            multipliers={"mu": costs - alpha},
         )
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
@@ -96,6 +91,13 @@ class LinearSeparation(Formulation):
         yield equal("alpha = 1 within the margin: sum (1 - alpha) (1 - y f)_+ = 0", unpaid, 0.0, scale=all_costs)
         mistakes = np.sum(s.costs[margins < -1e-9])
         yield at_most("weight of the mistakes <= sum alpha", mistakes, np.sum(dual.alpha), scale=all_costs)
+
+
+def vanishing(s: View, coefficients: cp.Expression) -> cp.Constraint:
+    """sum_i c_i phi(x_i) = 0, in coordinates: c = 0 if the points are independent in feature space."""
+    if s.sample.gram().factor.shape[1] == s.n:
+        return coefficients == 0
+    return cp.Constant(coordinates(s).T, name="Phi'") @ coefficients == 0
 
 
 def least_hinge_losses(A: np.ndarray, costs: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:

@@ -16,14 +16,13 @@ class LogisticRegression(Formulation):
 
     Primal   min   1/2 <w, w> + C sum_i ln(1 + exp(-m_i))
              s.t.  m_i = y_i (<w, phi(x_i)> + b)                                : alpha_i
-    Dual     max   -sum_i (alpha_i ln(alpha_i / C) + (C - alpha_i) ln((C - alpha_i) / C))
-                   - 1/2 sum_ij y_i y_j alpha_i alpha_j k(x_i, x_j)
+    Dual     max   C sum_i (h(alpha_i / C) + h((C - alpha_i) / C)) - 1/2 sum_ij y_i y_j alpha_i alpha_j k(x_i, x_j)
              s.t.  sum_i y_i alpha_i = 0                                        : b
                    0 <= alpha_i <= C
 
-    The first sum of the dual is C sum_i H(alpha_i / C), H the entropy of a coin. At the optimum alpha_i / C is the
-    probability that the machine gives to the wrong label of x_i; it is never 0, so every point is a support vector.
-    With costs c_i per point, C becomes C c_i.
+    With h(t) = -t ln t, H(t) = h(t) + h(1 - t) is the entropy of a coin. At the optimum alpha_i / C is the probability
+    that the machine gives to the wrong label of x_i; it is never 0, so every point is a support vector. With costs c_i
+    per point, C becomes C c_i.
 
     >>> import kopt
     >>> solution = kopt.solve(LogisticRegression(C=2.0), kopt.Sample([[0.0], [1.0], [2.0], [3.0]], [-1, 1, -1, 1]))
@@ -49,8 +48,9 @@ class LogisticRegression(Formulation):
         alpha = cp.Variable(s.n, name="alpha")
         w = s.combination(cp.multiply(s.y, alpha))
         C = self.C * s.costs
+        wrong, right = cp.multiply(1 / C, alpha), cp.multiply(1 / C, C - alpha)
         return Program(
-            cp.Maximize(-cp.sum(cp.rel_entr(alpha, C) + cp.rel_entr(C - alpha, C)) - 0.5 * w.norm_squared),
+            cp.Maximize(C @ (cp.entr(wrong) + cp.entr(right)) - 0.5 * w.norm_squared),
             {"b": s.y @ alpha == 0},
             domain=[alpha >= 0, alpha <= C],
         )

@@ -9,12 +9,13 @@ from kopt import Claim, Reference, WrongStatement, equal
 class ConstantOfTheHypersphereBound(WrongStatement):
     """The terms that the proof collects add up to twice the printed one: the factor 2 of its third line got lost.
 
-    Theorem 4.17 has the factor. Theorems 7.9 and 7.12 and Corollary 7.14 repeat the constant.
+    Theorem 4.17 has the factor. Theorems 7.9 and 7.12 and Corollary 7.14 repeat the constant. What is refuted is the
+    proof: a contraction lemma without absolute values, which the text does not have, gives the printed constant.
     """
 
     reference = Reference("Shawe-Taylor and Cristianini", "Theorem 7.5")
-    printed = "6 R^2 / (gamma sqrt(l))"
-    correct = "12 R^2 / (gamma sqrt(l))"
+    printed = "the lemmas quoted in the proof give 6 R^2 / (gamma sqrt(l))"
+    correct = "they give 12 R^2 / (gamma sqrt(l))"
 
     def claims(self) -> tuple[Claim, Claim]:
         """The proof's terms for a kernel with k(x, x) = R^2, for which its inequalities are equalities."""

@@ -75,7 +75,9 @@ class RankSeparation(Formulation):
 
     def dual(self, s: View) -> Program:
         """The most weight that balances the points and, at each threshold, the two sides."""
-        t, Phi, c = Thresholds(s.y), coordinates(s), s.costs
+        t, Phi = Thresholds(s.y), coordinates(s)
+        Phi_l, Phi_u = cp.Constant(Phi[t.lower].T, name="Phi_l'"), cp.Constant(Phi[t.upper].T, name="Phi_u'")
+        c_l, c_u = cp.Constant(s.costs[t.lower], name="c_l"), cp.Constant(s.costs[t.upper], name="c_u")
         alpha_l, alpha_u = cp.Variable(len(t.lower), name="alpha_l"), cp.Variable(len(t.upper), name="alpha_u")
         upper, lower, positive = t.sums_of_upper(alpha_u), t.sums_of_lower(alpha_l), [alpha_l >= 0, alpha_u >= 0]
         if t.count > 1:
@@ -86,12 +88,12 @@ class RankSeparation(Formulation):
             cp.Maximize(cp.sum(alpha_l) + cp.sum(alpha_u)),
             {"b": upper == lower},
             domain=[
-                Phi.T @ t.difference(alpha_u, alpha_l) == 0,
-                alpha_l <= c[t.lower],
-                alpha_u <= c[t.upper],
+                Phi_u @ alpha_u == Phi_l @ alpha_l,
+                alpha_l <= c_l,
+                alpha_u <= c_u,
                 *positive,
             ],
-            multipliers={"mu_l": c[t.lower] - alpha_l, "mu_u": c[t.upper] - alpha_u},
+            multipliers={"mu_l": c_l - alpha_l, "mu_u": c_u - alpha_u},
         )
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:

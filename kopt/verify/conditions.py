@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from types import MappingProxyType
 
 import cvxpy as cp
 import numpy as np
@@ -171,17 +172,32 @@ class Conditions:
         return float(np.max(scales_of(name, self.constraints)))
 
     def multiplier_scale(self, name: str) -> float:
-        """The size of a multiplier: its own, or that of the gradients to which it contributes."""
+        """The size of a multiplier: its own, or that of the gradients to which it contributes.
+
+        Where no plain variable meets it, these are the gradients in the values of weight vectors.
+        """
         own = float(np.max(np.abs(self.multipliers[name]), initial=0.0))
-        others = []
-        for variable in self.plain_variables.values():
+        others = self._met_by(name, self.plain_variables.values())
+        others = others or self._met_by(name, [weight.values for weight in self.primal_view.weights.values()])
+        return max(own, min(others, default=0.0))
+
+    def _met_by(self, name: str, variables: Iterable[cp.Variable]) -> list[float]:
+        """How large a multiplier would be if it alone made up the gradient in each variable of its constraint."""
+        sizes = []
+        for variable in variables:
             gradient = self.constraints[name].gradients.get(variable.id)
             if gradient is not None:
                 weight = np.abs(gradient).sum(axis=1)
                 seen = weight > 0
                 if seen.any():
-                    others.append(float(np.max(self.gradient(variable)[1][seen] / weight[seen])))
-        return max(own, min(others, default=0.0))
+                    sizes.append(float(np.max(self.gradient(variable)[1][seen] / weight[seen])))
+        return sizes
+
+    @property
+    def dual_sizes(self) -> dict[int, float]:
+        """The sizes of the dual variables that are multipliers themselves, by id."""
+        variables = {} if self.dual is None else self.dual.variables
+        return {v.id: self.multiplier_scale(name) for name, v in variables.items() if name in self.primal.cones}
 
     def dual_array(self, name: str, value: object) -> np.ndarray:
         """The value of a dual variable as an array of its shape."""
@@ -226,14 +242,17 @@ class Conditions:
         return gradient, contributions
 
 
-def scales_of(name: str, measured: Mapping[str, FirstOrder]) -> np.ndarray:
+def scales_of(
+    name: str, measured: Mapping[str, FirstOrder], sizes: Mapping[int, float] = MappingProxyType({})
+) -> np.ndarray:
     """Per entry, the size of a constraint's own terms, or of what its variables meet in the other constraints.
 
-    The second matters for xi >= 0 where a slack vanishes: it is then compared with the margins.
+    The second matters for xi >= 0 where a slack vanishes: it is then compared with the margins. A variable that no
+    other constraint has is compared with its size, where that is given.
     """
     met = 0.0
     for variable, gradient in measured[name].gradients.items():
         others = [other.typical(variable) for key, other in measured.items() if key != name]
-        size = min((value for value in others if np.isfinite(value)), default=0.0)
+        size = min((value for value in others if np.isfinite(value)), default=sizes.get(variable, 0.0))
         met = float(np.maximum(met, size * np.max(np.abs(gradient).sum(axis=0), initial=0.0)))
     return np.maximum(measured[name].magnitude, met)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -37,18 +38,20 @@ def _dual_feasibility(conditions: Conditions) -> dict[str, Residual]:
     residuals: dict[str, Residual] = {}
     if conditions.dual is not None:
         cones = {**conditions.dual.cones, **conditions.dual.domain_cones}
-        residuals |= _feasibility(cones, conditions.dual_constraints)
+        residuals |= _feasibility(cones, conditions.dual_constraints, conditions.dual_sizes)
     for name, cone in conditions.primal.cones.items():
         violation = cone.multiplier_violation(conditions.multipliers[name])
         residuals[f"multiplier {name}"] = Residual.of(violation, conditions.multiplier_scale(name))
     return residuals
 
 
-def _feasibility(cones: Mapping[str, Cone], measured: Mapping[str, FirstOrder]) -> dict[str, Residual]:
+def _feasibility(
+    cones: Mapping[str, Cone], measured: Mapping[str, FirstOrder], sizes: Mapping[int, float] = MappingProxyType({})
+) -> dict[str, Residual]:
     residuals = {}
     for name, cone in cones.items():
         violations = cone.violations(measured[name].value.reshape(cone.residual.shape, order="F")).ravel(order="F")
-        scales = scales_of(name, measured)
+        scales = scales_of(name, measured, sizes)
         if len(violations) != len(scales):  # a cone is one condition on all its entries
             scales = np.full(len(violations), np.max(scales))
         worst = _worst(violations, scales)
