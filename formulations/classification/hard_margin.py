@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
+from formulations.classification.margins import hard_margin_claims, hull_points, nearest_claims
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal
 
 
@@ -57,8 +58,15 @@ class HardMargin(Formulation):
         return {"w": w / margin, "b": b / margin}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """Theorem 7.27: the margin from the multipliers."""
-        yield equal("sum alpha = 1 / gamma^2", np.sum(dual.alpha), primal.w.norm_squared)
+        """Theorem 7.27; the margin and the offset from the closest points p and q of the hulls, at distance d."""
+        yield from hard_margin_claims(s, primal, dual)
+        yield from nearest_claims(s.y, s.y * (primal.w.values + primal.b), 1.0, scale=1.0, name="1")
+        total = np.sum(dual.alpha)
+        p, q = hull_points(s, 2 * dual.alpha / total)
+        yield equal("gamma = d / 2: ||w|| d = 2", primal.w.norm * (p - q).norm, 2.0)
+        squares = p.norm_squared, q.norm_squared
+        offset = primal.b * (p - q).norm_squared
+        yield equal("b = (||q||^2 - ||p||^2) / d^2", offset, squares[1] - squares[0], scale=max(squares))
 
     def explain_infeasible(self, s: View, ray: Point) -> tuple[str, str]:
         """The ray weighs the points of each class to the same point of feature space."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
+from formulations.classification.margins import hard_margin_claims
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal
 from kopt.kernels import Gaussian, Linear, Polynomial
 
@@ -68,10 +69,10 @@ class HardMarginWithoutOffset(Formulation):
         return {"w": w / margin if margin > 0 else w}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """The margin: from the multipliers, from the nearest point, and as the distance of 0 from the hull."""
+        """Theorem 7.27 without offset; the margin of the nearest point, and as the distance of 0 from the hull."""
+        yield from hard_margin_claims(s, primal, dual)
+        yield equal("the smallest margin is 1", np.min(s.y * primal.w.values), 1.0)
         total, hull = np.sum(dual.alpha), s.combination(s.y * dual.alpha)
-        yield equal("sum alpha = ||w||^2 = 1 / gamma^2", total, primal.w.norm_squared)
-        yield equal("the smallest functional margin = 1", np.min(s.y * primal.w.values), 1.0)
         yield equal(
             "the hull is gamma from 0: sum alpha = ||sum alpha y phi|| / gamma", total, primal.w.norm * hull.norm
         )

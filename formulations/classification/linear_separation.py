@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import linprog
 
-from formulations.regression.fits import coordinates
+from formulations.span import coefficients, coordinates, vanishing
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Linear, Polynomial
 
@@ -76,7 +76,7 @@ class LinearSeparation(Formulation):
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """w solves the linear program, and m_i is as large as it allows."""
         Phi = coordinates(s)
-        w = s.combination(span_coefficients(s, least_hinge_losses(s.y[:, None] * Phi, s.costs)))
+        w = s.combination(coefficients(s, least_hinge_losses(s.y[:, None] * Phi, s.costs)))
         return {"w": w, "m": np.minimum(1.0, s.y * w.values)}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
@@ -91,13 +91,6 @@ class LinearSeparation(Formulation):
         yield equal("alpha = 1 within the margin: sum (1 - alpha) (1 - y f)_+ = 0", unpaid, 0.0, scale=all_costs)
         mistakes = np.sum(s.costs[margins < -1e-9])
         yield at_most("weight of the mistakes <= sum alpha", mistakes, np.sum(dual.alpha), scale=all_costs)
-
-
-def vanishing(s: View, coefficients: cp.Expression) -> cp.Constraint:
-    """sum_i c_i phi(x_i) = 0, in coordinates: c = 0 if the points are independent in feature space."""
-    if s.sample.gram().factor.shape[1] == s.n:
-        return coefficients == 0
-    return cp.Constant(coordinates(s).T, name="Phi'") @ coefficients == 0
 
 
 def least_hinge_losses(A: np.ndarray, costs: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
@@ -119,9 +112,3 @@ def least_hinge_losses(A: np.ndarray, costs: np.ndarray, order: np.ndarray | Non
     v = found.x[:width]
     smallest = float(np.min(A @ v))
     return np.asarray(v / smallest if 0 < smallest < 1 else v)
-
-
-def span_coefficients(s: View, w: np.ndarray) -> np.ndarray:
-    """Coefficients of the points for a vector in coordinates of the space that they span."""
-    gram = s.sample.gram()
-    return gram.coefficients(w) if gram.factor.size else np.zeros(s.n)

@@ -1,10 +1,15 @@
-"""Order-statistic rules that the soft margin machines share."""
+"""What the machines with a margin share: order-statistic rules, hulls, and what their multipliers say."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from kopt import Claim, Combination, InputError, Point, Sample, View, at_most, equal, minimise_hinges
+from kopt import Claim, Combination, InputError, Point, Sample, View, at_most, counting_claims, equal, minimise_hinges
+
+# A weight vector whose terms cancel to less than this fraction of them may as well be 0.
+NEARLY_CANCELS = 1e-3
 
 
 def class_sums(y: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
@@ -62,6 +67,93 @@ def best_margin_and_offset(
 def hull_points(s: View, c: np.ndarray) -> tuple[Combination, Combination]:
     """The points sum_i c_i phi(x_i) of the two classes, the positive one first."""
     return s.combination(c * (s.y > 0)), s.combination(c * (s.y < 0))
+
+
+def case_claims(
+    alpha: np.ndarray,
+    xi: np.ndarray,
+    excess: np.ndarray,
+    price: np.ndarray,
+    scale: float,
+    of: tuple[str, str] = ("y f", "1"),
+    bound: str = "C",
+) -> Iterator[Claim]:
+    """Where a point lies tells its slack, and whether its multiplier is 0, at its bound, or may be between.
+
+    excess   by how much each point is on the wrong side of the margin (negative: on the right side)
+    price    the bound of each multiplier, which is the price of its slack
+    scale    the size of the objective
+    of       what the text calls the score and the margin, of which excess is the difference
+    """
+    f, margin = of
+    right, wrong, unpaid = np.maximum(0.0, -excess), np.maximum(0.0, excess), np.abs(price - alpha)
+    free = np.minimum(np.abs(alpha), unpaid)
+    off = price @ np.abs(xi - wrong)
+    yield equal(f"xi is the hinge loss: {bound} sum |xi - ({margin} - {f})_+| = 0", off, 0.0, scale)
+    idle = np.abs(alpha) @ right
+    yield equal(f"alpha = 0 where {f} > {margin}: sum alpha ({f} - {margin})_+ = 0", idle, 0.0, scale)
+    saved = unpaid @ wrong
+    yield equal(
+        f"alpha = {bound} where {f} < {margin}: sum ({bound} - alpha) ({margin} - {f})_+ = 0", saved, 0.0, scale
+    )
+    away = free @ np.abs(excess)
+    yield equal(
+        f"0 < alpha < {bound} where {f} = {margin}: sum min(alpha, {bound} - alpha) |{f} - {margin}| = 0",
+        away,
+        0.0,
+        scale,
+    )
+
+
+def hard_margin_claims(s: View, primal: Point, dual: Point) -> Iterator[Claim]:
+    """Theorem 7.27: the margin and the value from the multipliers, which sit on the margin only."""
+    total, u = float(np.sum(dual.alpha)), s.combination(s.y * dual.alpha)
+    margins = s.y * (primal.w.values + primal.get("b", 0.0))
+    yield equal("sum alpha = ||w||^2 = 1 / gamma^2", total, primal.w.norm_squared)
+    yield equal("W = 1/2 sum alpha = 1 / (2 gamma^2)", total - 0.5 * u.norm_squared, 0.5 * total)
+    away = np.abs(dual.alpha) @ np.abs(margins - 1)
+    yield equal("alpha > 0 only where y f = 1: sum alpha |y f - 1| = 0", away, 0.0, scale=total)
+
+
+def two_norm_claims(s: View, primal: Point, dual: Point, C: float) -> Iterator[Claim]:
+    """The hard margin for the kernel K + I/C: its margin, its value, its support vectors; and the slacks."""
+    total, u = float(np.sum(dual.alpha)), s.combination(s.y * dual.alpha)
+    shares = dual.alpha / (C * s.costs)
+    enlarged = primal.w.norm_squared + dual.alpha @ shares
+    yield equal("sum alpha = ||w||^2 + 1/C sum alpha^2 = 1 / gamma^2 for K + I/C", total, enlarged)
+    spent = primal.w.norm_squared + C * s.costs @ primal.xi**2
+    yield equal("sum alpha = ||w||^2 + C sum xi^2, twice the optimum", total, spent)
+    W = total - 0.5 * u.norm_squared - 0.5 * dual.alpha @ shares
+    yield equal("W = 1/2 sum alpha = 1 / (2 gamma^2) for K + I/C", W, 0.5 * total)
+    missed = float(np.sum(np.abs(C * s.costs * primal.xi - dual.alpha)))
+    yield equal("the slacks are alpha / C: sum |C xi - alpha| = 0", missed, 0.0, scale=total)
+    away = np.abs(dual.alpha) @ np.abs(s.y * (primal.w.values + primal.get("b", 0.0)) + shares - 1)
+    yield equal("alpha > 0 only on the margin for K + I/C: sum alpha |y f + alpha / C - 1| = 0", away, 0.0, scale=total)
+
+
+def nearest_claims(y: np.ndarray, margins: np.ndarray, margin: float, scale: float, name: str) -> Iterator[Claim]:
+    """The plane is halfway: the nearest points of both classes have the margin."""
+    for of, side in (("positive", y > 0), ("negative", y < 0)):
+        yield equal(f"the smallest margin of the {of} points is {name}", np.min(margins[side]), margin, scale)
+
+
+def class_claims(y: np.ndarray, alpha: np.ndarray) -> Iterator[Claim]:
+    """Twice the multipliers are the weights of a point in the hull of either class."""
+    for of, total in zip(("positive", "negative"), class_sums(y, alpha), strict=True):
+        yield equal(f"sum of alpha over the {of} points = 1/2", total, 0.5)
+
+
+def order_statistic_claims(s: View, excess: np.ndarray, C: float, unit: float) -> Iterator[Claim]:
+    """gamma - b and gamma + b are the scores of rank 1/(2C) in their class."""
+    for of, side in (("positive", s.y > 0), ("negative", s.y < 0)):
+        fewest, most = counting_claims(excess[side], s.costs[side], 1 / (2 * C), unit)
+        yield replace(fewest, statement=f"weight of the {of} points beyond the margin <= 1/(2C)")
+        yield replace(most, statement=f"1/(2C) <= weight of the {of} points on or beyond the margin")
+
+
+def unit_of_scores(s: View, primal: Point) -> float:
+    """The size of the scores of a vector of length 1; where they all vanish, a fraction of what they might be."""
+    return max(float(np.max(np.abs(primal.w.values + primal.b))), NEARLY_CANCELS * radius(s))
 
 
 def relaxation_claim(s: View, primal: Point, dual: Point) -> Claim:

@@ -6,7 +6,16 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset, best_offset, check_nu, radius
+from formulations.classification.margins import (
+    NEARLY_CANCELS,
+    best_margin_and_offset,
+    best_offset,
+    case_claims,
+    check_nu,
+    class_sums,
+    hull_points,
+    radius,
+)
 from formulations.scikit_learn import coefficients, expect
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, counting_claims, equal, fraction
 
@@ -96,10 +105,27 @@ class NuSoftMargin(Formulation):
         return cls(nu=nu), {"w": w, "b": b, "rho": rho, "xi": xi, "alpha": s.y * w}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """The nu-property, where the margin is positive and not a rounding of 0."""
-        decision = primal.w.values + primal.b
+        """What rho consists of and where alpha is 0 or 1/l; the nu-property and the hulls where rho is positive."""
+        w, rho, spent = primal.w, primal.rho, s.costs @ primal.xi / s.n
+        decision, total = w.values + primal.b, float(np.sum(dual.alpha))
+        size = radius(s) * max(w.norm, NEARLY_CANCELS * radius(s) * total)
+        yield equal("nu rho = ||w||^2 + 1/l sum xi", self.nu * rho, w.norm_squared + spent, scale=self.nu * size)
+        excess = rho - s.y * decision
+        symbols = ("y f", "rho"), "1/l"
+        yield from case_claims(dual.alpha, primal.xi, excess, s.costs / s.n, self.nu * size, *symbols)
         unit = float(np.max(np.abs(decision)))
-        uncancelled = radius(s) ** 2 * float(np.sum(dual.alpha))
-        if primal.rho > max(1e-5 * unit, 1e-9 * uncancelled):
-            yield from counting_claims(primal.rho - s.y * decision, s.costs, self.nu * s.n, unit)
-            yield equal("rho sum alpha = rho nu", primal.rho * np.sum(dual.alpha), primal.rho * self.nu, scale=unit)
+        if rho <= max(1e-5 * unit, 1e-9 * radius(s) ** 2 * total):
+            return
+        yield from counting_claims(excess, s.costs, self.nu * s.n, unit)
+        for of, part in zip(("positive", "negative"), class_sums(s.y, dual.alpha), strict=True):
+            yield equal(
+                f"sum of alpha over the {of} points = nu/2, times rho", rho * part, rho * self.nu / 2, scale=unit
+            )
+        p, q = hull_points(s, 2 * dual.alpha / self.nu)
+        value, d_squared = 0.5 * w.norm_squared - self.nu * rho + spent, (p - q).norm_squared
+        yield equal(
+            "value = -nu^2/8 d^2, d the distance of the reduced hulls",
+            value,
+            -(self.nu**2) / 8 * d_squared,
+            scale=self.nu * size,
+        )

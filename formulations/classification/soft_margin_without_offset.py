@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
+from formulations.classification.margins import case_claims
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
 
 
@@ -62,12 +63,6 @@ class SoftMarginWithoutOffset(Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """What the multipliers add up to, and where they are 0 or C."""
-        excess = s.y * primal.w.values - 1
         spent = float(primal.w.norm_squared + self.C * s.costs @ primal.xi)
         yield equal("sum alpha = ||w||^2 + C sum xi", np.sum(dual.alpha), spent)
-        losses = self.C * s.costs @ np.maximum(0.0, -excess)
-        yield equal("xi is the hinge loss: C sum xi = C sum (1 - y f)_+", self.C * s.costs @ primal.xi, losses, spent)
-        beyond = dual.alpha @ np.maximum(0.0, excess)
-        yield equal("alpha = 0 beyond the margin: sum alpha (y f - 1)_+ = 0", beyond, 0.0, spent)
-        unpaid = (self.C * s.costs - dual.alpha) @ np.maximum(0.0, -excess)
-        yield equal("alpha = C within the margin: sum (C - alpha) (1 - y f)_+ = 0", unpaid, 0.0, spent)
+        yield from case_claims(dual.alpha, primal.xi, 1 - s.y * primal.w.values, self.C * s.costs, spent)

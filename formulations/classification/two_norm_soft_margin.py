@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_offset
-from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
+from formulations.classification.margins import best_offset, nearest_claims, two_norm_claims
+from kopt import Claim, Formulation, Point, Program, Reference, Task, View, positive
 
 
 class TwoNormSoftMargin(Formulation):
@@ -57,6 +57,7 @@ class TwoNormSoftMargin(Formulation):
         return {"w": w, "b": b, "xi": np.maximum(0.0, 1 - s.y * (w.values + b))}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """The margin in the space of K + I/C."""
-        enlarged = primal.w.norm_squared + np.sum(dual.alpha**2 / s.costs) / self.C
-        yield equal("sum alpha = ||w||^2 + 1/C sum alpha^2 = 1 / gamma^2 for K + I/C", np.sum(dual.alpha), enlarged)
+        """The hard margin in the space of K + I/C, with the nearest points of both classes there."""
+        yield from two_norm_claims(s, primal, dual, self.C)
+        margins = s.y * (primal.w.values + primal.b) + dual.alpha / (self.C * s.costs)
+        yield from nearest_claims(s.y, margins, 1.0, scale=1.0, name="1 for K + I/C")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
+from formulations.classification.margins import two_norm_claims
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
 
 
@@ -53,13 +54,7 @@ class TwoNormSoftMarginWithoutOffset(Formulation):
         return {"w": w, "xi": np.maximum(0.0, 1 - s.y * w.values)}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """The margin in the space of K + I/C, and the slacks."""
-        total = float(np.sum(dual.alpha))
-        enlarged = primal.w.norm_squared + np.sum(dual.alpha**2 / s.costs) / self.C
-        yield equal("sum alpha = ||w||^2 + 1/C sum alpha^2 = 1 / gamma^2 for K + I/C", total, enlarged)
-        penalty = self.C / 2 * s.costs @ primal.xi**2
-        yield equal("sum alpha = twice the optimum", total, primal.w.norm_squared + 2 * penalty)
-        missed = float(np.sum(np.abs(self.C * s.costs * primal.xi - dual.alpha)))
-        yield equal("the slacks are alpha / C: sum |C xi - alpha| = 0", missed, 0.0, scale=total)
+        """The hard margin in the space of K + I/C, with the nearest point there."""
+        yield from two_norm_claims(s, primal, dual, self.C)
         enlarged_margins = s.y * primal.w.values + dual.alpha / (self.C * s.costs)
-        yield equal("the smallest functional margin for K + I/C = 1", np.min(enlarged_margins), 1.0)
+        yield equal("the smallest margin is 1 for K + I/C", np.min(enlarged_margins), 1.0)

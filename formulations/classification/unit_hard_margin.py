@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import radius, relaxation_claim
+from formulations.classification.margins import class_claims, hull_points, nearest_claims, radius, relaxation_claim
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal
 
 
@@ -67,8 +67,16 @@ class UnitHardMargin(Formulation):
         return {"w": w, "b": -(nearest_plus + nearest_minus) / 2, "gamma": (nearest_plus - nearest_minus) / 2}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """The two classes balance, and the relaxation is tight where the classes are separable."""
-        yield equal("sum of alpha over the positive class = 1/2", np.sum(dual.alpha[s.y > 0]), 0.5)
-        distance = s.combination(2 * s.y * dual.alpha).norm
-        yield equal("gamma = half the distance of the convex hulls", primal.gamma, distance / 2, scale=radius(s))
+        """The closest points p and q of the hulls, at distance d, give margin and offset; which points are nearest."""
+        w, b, gamma = primal.w, primal.b, primal.gamma
+        margins = s.y * (w.values + b)
+        yield from class_claims(s.y, dual.alpha)
+        p, q = hull_points(s, 2 * dual.alpha)
+        d = (p - q).norm
+        yield equal("gamma = sqrt(-W) = d / 2, half the distance of the hulls", gamma, d / 2, scale=radius(s))
+        squares = q.norm_squared - p.norm_squared
+        yield equal("b = (||q||^2 - ||p||^2) / (2 d)", 2 * d * b, squares, scale=radius(s) ** 2)
+        yield from nearest_claims(s.y, margins, gamma, scale=radius(s), name="gamma")
+        away = np.abs(dual.alpha) @ np.abs(margins - gamma)
+        yield equal("alpha > 0 only where y f = gamma: sum alpha |y f - gamma| = 0", away, 0.0, scale=radius(s))
         yield relaxation_claim(s, primal, dual)

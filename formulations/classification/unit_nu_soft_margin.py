@@ -5,8 +5,17 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset, check_nu, relaxation_claim
-from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, counting_claims, fraction
+from formulations.classification.margins import (
+    best_margin_and_offset,
+    case_claims,
+    check_nu,
+    class_claims,
+    class_sums,
+    radius,
+    relaxation_claim,
+    unit_of_scores,
+)
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, counting_claims, equal, fraction
 
 
 class UnitNuSoftMargin(Formulation):
@@ -82,8 +91,17 @@ class UnitNuSoftMargin(Formulation):
         return {"w": w, "b": b, "gamma": gamma, "xi": xi}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """Theorem 7.33: nu bounds the margin errors from above and the support vectors from below."""
-        decision = primal.w.values + primal.b
-        excess = primal.gamma - s.y * decision
-        yield from counting_claims(excess, s.costs, self.nu * s.n, float(np.max(np.abs(decision))))
+        """Theorem 7.33: nu bounds the margin errors from above and the support vectors from below; the slack sum."""
+        C, u = self.bound(s), s.combination(s.y * dual.alpha)
+        excess = primal.gamma - s.y * (primal.w.values + primal.b)
+        yield from counting_claims(excess, s.costs, self.nu * s.n, unit_of_scores(s, primal))
+        left = primal.gamma - u.norm
+        yield equal("1/(nu l) sum xi = gamma - sqrt(-W)", C @ primal.xi, left, scale=radius(s))
+        yield from class_claims(s.y, dual.alpha)
+        yield from case_claims(dual.alpha, primal.xi, excess, C, radius(s), ("y f", "gamma"), "1/(nu l)")
         yield relaxation_claim(s, primal, dual)
+        halves = class_sums(s.y, s.costs)
+        if np.allclose(halves, self.nu * s.n / 2, rtol=1e-12, atol=0.0):
+            means = s.combination(s.y * s.costs / halves[0])
+            value = primal.gamma - C @ primal.xi
+            yield equal("every point counts: half the distance of the means", value, means.norm / 2, scale=radius(s))

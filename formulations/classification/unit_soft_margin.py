@@ -5,7 +5,16 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset, radius, relaxation_claim, smallest_cost
+from formulations.classification.margins import (
+    best_margin_and_offset,
+    case_claims,
+    class_claims,
+    order_statistic_claims,
+    radius,
+    relaxation_claim,
+    smallest_cost,
+    unit_of_scores,
+)
 from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, equal, positive
 
 
@@ -83,8 +92,14 @@ class UnitSoftMargin(Formulation):
         return {"w": w, "b": b, "gamma": gamma, "xi": xi}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """Theorem 7.30's slack sum, and the relaxation."""
-        u = s.combination(s.y * dual.alpha)
-        slacks = self.C * s.costs @ primal.xi
-        yield equal("C sum xi = gamma - sqrt(-W)", slacks, primal.gamma - u.norm, scale=radius(s))
+        """Theorem 7.30's slack sum, where alpha is 0 or C, the rule for gamma and b, and the relaxation."""
+        C, u = self.C * s.costs, s.combination(s.y * dual.alpha)
+        left = primal.gamma - u.norm
+        yield equal(
+            "C sum xi = gamma - sqrt(-W), half the distance of the reduced hulls", C @ primal.xi, left, radius(s)
+        )
+        yield from class_claims(s.y, dual.alpha)
+        excess = primal.gamma - s.y * (primal.w.values + primal.b)
+        yield from case_claims(dual.alpha, primal.xi, excess, C, radius(s), ("y f", "gamma"))
+        yield from order_statistic_claims(s, excess, self.C, unit_of_scores(s, primal))
         yield relaxation_claim(s, primal, dual)

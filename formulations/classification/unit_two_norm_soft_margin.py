@@ -7,7 +7,13 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import nnls
 
-from formulations.classification.margins import best_margin_and_offset, radius, relaxation_claim
+from formulations.classification.margins import (
+    best_margin_and_offset,
+    class_claims,
+    nearest_claims,
+    radius,
+    relaxation_claim,
+)
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
 
 # Below this fraction of its terms the direction of a sum that a solver found may be the solver's error.
@@ -105,8 +111,15 @@ class UnitTwoNormSoftMargin(Formulation):
         return w / max(1.0, w.norm)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """The margin from the multipliers, and the relaxation."""
-        u = s.combination(s.y * dual.alpha)
-        squares = np.sum(dual.alpha**2 / s.costs)
-        yield equal("gamma = sqrt(alpha' G alpha) + 1/(2C) sum alpha^2", primal.gamma, u.norm + squares / (2 * self.C))
+        """The margin and the slacks from the multipliers, which points have that margin, and the relaxation."""
+        gamma, u, prices = primal.gamma, s.combination(s.y * dual.alpha), 2 * self.C * s.costs
+        shares = dual.alpha / prices
+        yield equal("gamma = sqrt(alpha' G alpha) + 1/(2C) sum alpha^2", gamma, u.norm + dual.alpha @ shares)
+        missed = np.sum(np.abs(prices * primal.xi - dual.alpha))
+        yield equal("the slacks are alpha / (2C): sum |2C xi - alpha| = 0", missed, 0.0, scale=1.0)
+        yield from class_claims(s.y, dual.alpha)
+        margins, size = s.y * (primal.w.values + primal.b) + shares, max(radius(s), gamma)
+        yield from nearest_claims(s.y, margins, gamma, scale=size, name="gamma, with its slack")
+        away = np.abs(dual.alpha) @ np.abs(margins - gamma)
+        yield equal("alpha > 0 only where y f = gamma - xi: sum alpha |y f + xi - gamma| = 0", away, 0.0, scale=size)
         yield relaxation_claim(s, primal, dual)

@@ -58,8 +58,13 @@ class Hypersphere(Formulation):
         return np.asarray(primal.R - squared_distances(s, primal.c))
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """The radius is the dual value, and the centre lies in the convex hull."""
-        c = s.combination(dual.alpha)
-        yield equal("r^2 = W", primal.R, s.diagonal() @ dual.alpha - c.norm_squared, scale=float(np.max(s.diagonal())))
+        """The radius is the dual value, the centre lies in the convex hull, and support vectors on the surface."""
+        c, unit = s.combination(dual.alpha), float(np.max(s.diagonal()))
+        yield equal("r^2 = W", primal.R, s.diagonal() @ dual.alpha - c.norm_squared, scale=unit)
         yield equal("the centre is in the convex hull: sum alpha = 1", np.sum(dual.alpha), 1.0)
         yield at_most("the centre is in the convex hull: alpha >= 0", -np.min(dual.alpha), 0.0, scale=1.0)
+        away = np.abs(dual.alpha) @ np.abs(squared_distances(s, primal.c) - primal.R)
+        yield equal("alpha > 0 only on the surface: sum alpha |d^2 - r^2| = 0", away, 0.0, scale=unit)
+        if np.ptp(s.diagonal()) <= 1e-12 * unit:
+            both = primal.R + primal.c.norm_squared
+            yield equal("r^2 + ||c||^2 = k(x, x), which is the same for all points", both, unit)

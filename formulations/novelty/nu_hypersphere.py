@@ -6,7 +6,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.novelty.spheres import squared_distances
+from formulations.novelty.spheres import sphere_claims, squared_distances
 from kopt import (
     Claim,
     Formulation,
@@ -95,8 +95,12 @@ class NuHypersphere(Formulation):
         return np.asarray(primal.R - squared_distances(s, primal.c))
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """Theorem 7.12: nu bounds the points outside from above, with those on the surface from below."""
+        """Theorem 7.12: nu bounds the points outside, and with those on the surface it is bounded; the slack sum."""
+        alpha, C, unit = dual.alpha / self.nu, s.costs / s.n, float(np.max(s.diagonal()))
         distances = squared_distances(s, primal.c)
-        unit = float(np.max(s.diagonal()))
         yield from counting_claims(distances - primal.R, s.costs, self.nu * s.n, unit)
         yield equal("the centre is in the convex hull: sum alpha = nu", np.sum(dual.alpha), self.nu)
+        W = s.diagonal() @ alpha - s.combination(alpha).norm_squared
+        slacks, scale = C @ primal.xi, self.nu * unit
+        yield equal("1/l sum xi = nu (W - r^2), W of alpha / nu", slacks, self.nu * (W - primal.R), scale=scale)
+        yield from sphere_claims(s, primal, dual.alpha, C, scale, "1/l")

@@ -6,6 +6,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from formulations.classification.margins import case_claims
 from formulations.novelty.spheres import squared_distances
 from formulations.scikit_learn import coefficients, expect
 from kopt import (
@@ -120,10 +121,7 @@ class OneClass(Formulation):
         excess, unit = rho - w.values, float(np.max(s.diagonal()))
         yield from counting_claims(excess, s.costs, self.nu * s.n, unit)
         yield equal("rho = ||w||^2 + 1/(nu l) sum xi", rho, w.norm_squared + C @ primal.xi, scale=unit)
-        idle = dual.alpha @ np.maximum(0.0, -excess)
-        yield equal("alpha = 0 beyond the plane: sum alpha (<w, phi> - rho)_+ = 0", idle, 0.0, scale=unit)
-        unpaid = (C - dual.alpha) @ np.maximum(0.0, excess)
-        yield equal("alpha = 1/(nu l) before it: sum (1/(nu l) - alpha) xi = 0", unpaid, 0.0, scale=unit)
+        yield from case_claims(dual.alpha, primal.xi, excess, C, unit, ("<w, phi>", "rho"), "1/(nu l)")
         if np.ptp(s.diagonal()) <= 1e-12 * unit:
             distances, R = squared_distances(s, w), unit - 2 * rho + w.norm_squared
             sphere = R + C @ np.maximum(0.0, distances - R)

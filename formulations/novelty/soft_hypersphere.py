@@ -1,13 +1,27 @@
 """The soft minimal sphere."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from formulations.novelty.spheres import squared_distances
-from kopt import Claim, Formulation, Point, Program, Reference, Task, View, at_most, equal, minimise_hinges, positive
+from formulations.novelty.spheres import sphere_claims, squared_distances
+from kopt import (
+    Claim,
+    Formulation,
+    Point,
+    Program,
+    Reference,
+    Task,
+    View,
+    at_most,
+    counting_claims,
+    equal,
+    minimise_hinges,
+    positive,
+)
 
 
 class SoftHypersphere(Formulation):
@@ -76,12 +90,22 @@ class SoftHypersphere(Formulation):
         return np.asarray(primal.R - squared_distances(s, primal.c))
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """The value of the dual, and the centre."""
-        u, total = s.combination(dual.alpha), np.sum(dual.alpha)
+        """The value of the dual, the centre, and the radius: an order statistic of rank 1/C, or 0 if C < 1/l."""
+        C, u, total = self.C * s.costs, s.combination(dual.alpha), np.sum(dual.alpha)
         if total <= 0:
             return
         W = s.diagonal() @ dual.alpha - u.norm_squared / total
-        scale = float(np.sum(dual.alpha * s.diagonal()))
-        yield equal("r^2 + C sum xi = W", primal.R + self.C * s.costs @ primal.xi, W, scale=scale)
-        distance, longest = (primal.c - u / total).norm, float(np.sqrt(np.max(s.diagonal())))
-        yield at_most("the centre is the mean with weights alpha: ||c - mean|| = 0", distance, 0.0, scale=longest)
+        scale, longest = float(dual.alpha @ s.diagonal()), float(np.max(s.diagonal()))
+        yield equal("r^2 + C sum xi = W", primal.R + C @ primal.xi, W, scale=scale)
+        distance = (primal.c - u / total).norm
+        yield at_most("the centre is the mean with weights alpha: ||c - mean|| = 0", distance, 0.0, np.sqrt(longest))
+        yield from sphere_claims(s, primal, dual.alpha, C, scale, "C")
+        yield equal("sum alpha = 1 if r > 0: r^2 (1 - sum alpha) = 0", primal.R * (1 - total), 0.0, scale=scale)
+        if np.sum(C) < 1:
+            yield equal("r = 0 if C < 1/l", primal.R, 0.0, scale=longest)
+            return
+        outside, not_inside = counting_claims(squared_distances(s, primal.c) - primal.R, s.costs, 1 / self.C, longest)
+        yield replace(outside, statement="weight outside <= 1/C")
+        yield replace(not_inside, statement="1/C <= weight on the surface or outside")
+        if np.min(C) > 1:
+            yield equal("no point is outside if C > 1: C sum xi = 0", C @ primal.xi, 0.0, scale=scale)

@@ -6,9 +6,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.linear_separation import least_hinge_losses, span_coefficients
+from formulations.classification.linear_separation import least_hinge_losses
 from formulations.ranking.thresholds import Thresholds, above_thresholds
-from formulations.regression.fits import coordinates
+from formulations.span import coefficients, coordinates
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Linear, Polynomial
 
@@ -108,7 +108,7 @@ class RankSeparation(Formulation):
         )
         order = np.hstack([np.zeros((t.count - 1, Phi.shape[1])), at_threshold[:-1] - at_threshold[1:]])
         v = least_hinge_losses(A, np.append(s.costs[t.lower], s.costs[t.upper]), order)
-        w = s.combination(span_coefficients(s, v[: Phi.shape[1]]))
+        w = s.combination(coefficients(s, v[: Phi.shape[1]]))
         b = np.maximum.accumulate(v[Phi.shape[1] :])
         m_l, m_u = (np.minimum(1.0, -excess) for excess in t.excess(w.values, b, 0.0))
         return {"w": w, "b": b, "m_l": m_l, "m_u": m_u}

@@ -7,12 +7,6 @@ from kopt import Combination, View
 EPS = float(np.finfo(float).eps)
 
 
-def coordinates(s: View) -> np.ndarray:
-    """The points in coordinates of the space that they span, one row each; one column of zeros where K = 0."""
-    Phi = s.sample.gram().factor
-    return Phi if Phi.shape[1] else np.zeros((s.n, 1))
-
-
 def shortest_fit(s: View, targets: np.ndarray) -> Combination:
     """The vector K^+ targets: of those whose values come nearest to the targets, the shortest."""
     gram = s.sample.gram()

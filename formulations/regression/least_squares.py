@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.regression.fits import coordinates, least_squares_value, residuals, shortest_fit
+from formulations.regression.fits import least_squares_value, residuals, shortest_fit
+from formulations.span import vanishing
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Linear, Polynomial
 
@@ -57,7 +58,7 @@ class LeastSquares(Formulation):
         squares = cp.sum(cp.multiply(1 / s.costs, cp.square(beta)))
         return Program(
             cp.Maximize(-s.y @ beta - squares / 4),
-            domain=[_vanishes(s, beta)],
+            domain=[vanishing(s, beta)],
         )
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
@@ -74,11 +75,3 @@ class LeastSquares(Formulation):
         yield equal("sum xi^2 = y' xi", value, weighted @ s.y, scale=size)
         yield equal("sum xi^2 = y' (I - K K^+) y", value, least_squares_value(s, s.y, s.costs), scale=size)
         yield equal("sum xi^2 = -y' beta / 2", value, -0.5 * s.y @ dual.beta, scale=size)
-
-
-def _vanishes(s: View, beta: cp.Variable) -> cp.Constraint:
-    """The condition sum_i beta_i phi(x_i) = 0 in coordinates: beta = 0 if the points are independent."""
-    Phi = coordinates(s)
-    if s.sample.gram().factor.shape[1] == s.n:
-        return beta == 0
-    return cp.Constant(Phi.T, name="Phi'") @ beta == 0

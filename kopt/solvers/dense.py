@@ -8,6 +8,7 @@ import numpy as np
 import piqp
 
 from kopt.formulation import Formulation
+from kopt.polyhedra import nearby_point
 from kopt.projection import Polyhedron
 from kopt.quadratic import QuadraticProgram, quadratic_program
 from kopt.sample import Sample
@@ -40,6 +41,8 @@ class Dense(Solver):
         program = quadratic_program(formulation, sample)
         assert isinstance(program, QuadraticProgram)
         z, status = minimise(*program.dense(), program.feasible)
+        if np.isfinite(z).all():
+            z = nearby_point(z, program.feasible)
         return RawAnswer(status, program.by_name(z))
 
 
