@@ -45,7 +45,7 @@ def sample(task: Task, scale: float, shape: str) -> Sample:
 def judged(cls: type[kopt.Formulation], cell: tuple[float, float, str]) -> Judgement | None:
     """The judgement on one cell; None where the formulation refuses the sample."""
     scale, cost, shape = cell
-    values = {"nu": 0.43, "epsilon": 0.1, "delta": 0.1}
+    values = {"nu": 0.43, "epsilon": 0.1, "delta": 0.1, "p": 1.7}
     parameters = {field.name: values.get(field.name, cost) for field in dataclasses.fields(cls)}
 
     class OnThisCell(cls):

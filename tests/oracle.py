@@ -23,6 +23,7 @@ from cvxpy.constraints.constraint import Constraint
 
 from kopt import Combination, Formulation, InputError, Point, Program, Sample, Task
 from kopt.cones import NonNegative, Semidefinite, cone_of
+from kopt.gradients import gradients_of
 from kopt.kernels import Gaussian, Linear, Polynomial
 from kopt.parameters import FRACTION, NONNEGATIVE, POSITIVE
 from kopt.views import ExplicitView
@@ -160,14 +161,19 @@ class Declared:
         self._constants = [_size(_at_zero(cone.residual)) for cone in self._cones]
 
     def value(self, z: Values) -> float:
-        """The value to be maximised; -inf where a constraint fails, nan where it nearly does."""
+        """The value to be maximised; -inf where a constraint fails, nan where it nearly does.
+
+        Nor is a point evidence that satisfies the constraints but for the last digits, with which it leaves the domain
+        of the objective.
+        """
         size = max(_size(each) for each in self.multipliers(z).values())
         worst = 0.0
         for cone, constant in zip(self._cones, self._constants, strict=True):
             worst = max(worst, cone.violation(cone.residual.value) / max(size, constant, 1e-12))
         if worst > HOLDS:
             return -np.inf if worst > FAILS else np.nan
-        return -self.program.sign * float(self.program.objective.value)
+        value = -self.program.sign * float(self.program.objective.value)
+        return value if np.isfinite(value) or worst == 0 else np.nan
 
     def multipliers(self, z: Values) -> Values:
         """The multipliers that z stands for."""
@@ -256,7 +262,7 @@ class Truth:
         rng = np.random.default_rng(3)
         for variable in self.variables.values():
             variable.save_value(scale * rng.standard_normal(variable.shape))
-        gradients = dict.fromkeys(self.variables, np.nan) | {v.name(): g for v, g in expression.grad.items()}
+        gradients = dict.fromkeys(self.variables, np.nan) | {v.name(): g for v, g in gradients_of(expression).items()}
         absent = set(self.variables) - {v.name() for v in expression.variables()}
         return {
             name: np.zeros(v.size) if name in absent else _dense(gradients[name], v.size)

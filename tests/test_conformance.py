@@ -86,6 +86,14 @@ def failures(certificate: kopt.Certificate, tolerance: float) -> list[str]:
     return [f"{block}, {name}: {r.relative:.1e}" for block, name, r in certificate.as_given.failures(tolerance)]
 
 
+def measured_failures(certificate: kopt.Certificate) -> list[str]:
+    """The failures of a primal alone, without the kinked variables whose stationarity only a dual can show."""
+    notes = certificate.as_given.notes
+    unmeasured = [name for name in certificate.primal if any(f"in {name} cannot be measured" in note for note in notes)]
+    found = failures(certificate, PRIMAL_SIDE)
+    return [each for each in found if each not in [f"stationarity, {name}: inf" for name in unmeasured]]
+
+
 @every_seed
 @every_kernel
 @every_name
@@ -203,7 +211,7 @@ class TestPartsOfADeclaration:
         given, known = instance(name, kernel, 1), optimum(name, kernel, 1)
         solution = solve_unwarned(without(given, "dual", "recover"), given.sample, method="CLARABEL")
         assert solution.side == "primal"
-        assert failures(solution.certificate, PRIMAL_SIDE) == []
+        assert measured_failures(solution.certificate) == []
         assert abs(solution.value - known.middle) <= CERTIFIED * known.scale
         assert solution.certificate.bounds.notes == ("No bounds: no dual is declared.",)
 

@@ -1,5 +1,7 @@
 """The same machine written another way: points in another order, K in other units, costs as repetitions."""
 
+import dataclasses
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 import cvxpy as cp
@@ -8,19 +10,20 @@ import pytest
 
 import kopt
 from formulations.classification import (
-    HardMargin,
     NuSoftMargin,
     SoftMargin,
     TwoNormSoftMargin,
-    UnitHardMargin,
     UnitNuSoftMargin,
     UnitSoftMargin,
     UnitTwoNormSoftMargin,
 )
-from formulations.novelty import Hypersphere, NuHypersphere, SoftHypersphere
+from formulations.novelty import NuHypersphere, SoftHypersphere
 from formulations.regression import EpsilonInsensitive, Ridge
 from kopt import Combination, Formulation, Program, Sample, Task
+from kopt.gradients import affine_parts
 from kopt.kernels import Scaled
+from kopt.terms import additive_terms
+from kopt.views import ProductView
 from tests.instances import (
     BY_NAME,
     FULL_RANK,
@@ -77,81 +80,230 @@ def assert_same_residuals(one: kopt.Certificate, other: kopt.Certificate) -> Non
         assert one.holds(tolerance) == other.holds(tolerance)
 
 
+def points_of(formulation: Formulation, sample: Sample) -> dict[str, np.ndarray]:
+    """The point to which each entry of a variable belongs, where there is one.
+
+    A vector with one entry per point has them in order. The others are read off the constraints: an entry takes one
+    value of a weight vector, and a slack stands in one entry each.
+    """
+    view = ProductView(sample)
+    program = formulation.primal(view)
+    everywhere = np.arange(sample.n)
+    plain = {name: v for name, v in program.variables.items() if v.id not in view.leaves}
+    points = {name: everywhere for name, v in plain.items() if v.shape == (sample.n,)}
+    points |= {name: everywhere for name, cone in program.cones.items() if cone.residual.shape == (sample.n,)}
+    points |= dict.fromkeys(view.weights, everywhere)
+    partial = {name: c.residual for name, c in program.cones.items() if name not in points and c.residual.is_affine()}
+    for name, residual in partial.items():
+        slopes, _ = affine_parts(residual)
+        for weight in (w for w in view.weights.values() if w.values.id in slopes):
+            points[name] = weight.seen[slopes[weight.values.id].indices]
+            assert len(points[name]) == residual.size, f"an entry of {name} takes several values"
+        for slack, v in plain.items():
+            if name in points and v.id in slopes and v.size == residual.size > 1 and slack not in points:
+                points[slack] = points[name][slopes[v.id].tocsc().indices]
+    return points
+
+
+def in_other_order(
+    values: Mapping[str, np.ndarray], before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The same values for a sample whose entries belong to the points `after`, in the numbering of `before`."""
+    result = dict(values)
+    for name in set(values) & set(before):
+        place = {point: entry for entry, point in enumerate(before[name])}
+        result[name] = np.asarray(values[name])[[place[point] for point in after[name]]]
+    return result
+
+
+class Permutation:
+    """An instance with its points in another order."""
+
+    def __init__(self, name: str, kernel: str, seed: int) -> None:
+        given = instance(name, kernel, 1)
+        self.order = np.random.default_rng(seed).permutation(given.sample.n)
+        self.sample = permuted(given.sample, self.order)
+        self.before = points_of(given.formulation, given.sample)
+        after = points_of(given.formulation, self.sample)
+        self.after = {key: self.order[points] for key, points in after.items()}
+
+    def moved(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return in_other_order(values, self.before, self.after)
+
+    def moved_back(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return in_other_order(values, self.after, self.before)
+
+
 @every_name
 class TestPermutedSample:
     def test_the_certificate_of_an_answer_is_permuted(self, name):
         given, answer = instance(name, "sum", 1), imperfect_answer(name, "sum")
-        order = np.random.default_rng(2).permutation(given.sample.n)
-        moved = {key: value[order] if value.shape == (given.sample.n,) else value for key, value in answer.items()}
+        other_order = Permutation(name, "sum", 2)
         one = kopt.verify(given.formulation, given.sample, answer)
-        other = kopt.verify(given.formulation, permuted(given.sample, order), moved)
+        other = kopt.verify(given.formulation, other_order.sample, other_order.moved(answer))
         assert not one.holds(CERTIFIED)
         assert_same_residuals(one, other)
         assert other.bounds.lower == pytest.approx(one.bounds.lower, rel=SAME_RESIDUAL)
         assert other.bounds.upper == pytest.approx(one.bounds.upper, rel=SAME_RESIDUAL)
         assert other.points.keys() == one.points.keys()
+        order = other_order.order
         for key, points in one.points.items():
-            np.testing.assert_allclose(
-                other.points[key].margins, points.margins[order], rtol=SAME_RESIDUAL, atol=SAME_RESIDUAL_ABSOLUTE
-            )
+            margins = other_order.moved_back({key: other.points[key].margins})[key]
+            np.testing.assert_allclose(margins, points.margins, rtol=SAME_RESIDUAL, atol=SAME_RESIDUAL_ABSOLUTE)
+            assert np.array_equal(points.rows, other_order.before[key])
             for kind in ("zero", "free", "bound", "undecided"):
                 assert set(order[getattr(other.points[key], kind)]) == set(getattr(points, kind))
 
     @pytest.mark.parametrize("kernel", FULL_RANK)
     def test_the_solution_is_permuted(self, name, kernel):
-        given = instance(name, kernel, 1)
-        order = np.random.default_rng(4).permutation(given.sample.n)
+        given, other_order = instance(name, kernel, 1), Permutation(name, kernel, 4)
         one = solved(name, kernel)
-        other = kopt.solve(given.formulation, permuted(given.sample, order))
+        other = kopt.solve(given.formulation, other_order.sample)
         assert abs(other.value - one.value) <= VALUE * one.certificate.as_given.scale
-        for key in variable_names(given.formulation.problem(given.sample, "dual")):
-            size = np.max(np.abs(one.dual[key]))
-            np.testing.assert_allclose(other.dual[key], one.dual[key][order], atol=MULTIPLIER * size)
-        support = order[other.certificate.support_vectors]
+        keys = variable_names(given.formulation.problem(given.sample, "dual"))
+        back = other_order.moved_back({key: other.dual[key] for key in keys})
+        assert kopt.verify(given.formulation, given.sample, back).holds(CERTIFIED)
+        if given.sample.gram().factor.shape[1] < given.sample.n:
+            return  # a formulation brought a kernel of its own, under which the multipliers need not be unique
+        for key in keys:
+            size = max(np.max(np.abs(one.dual[each])) for each in keys)
+            np.testing.assert_allclose(back[key], one.dual[key], atol=MULTIPLIER * size)
+        support = other_order.order[other.certificate.support_vectors]
         assert set(support) == set(one.certificate.support_vectors)
 
 
-# How each quantity changes when K becomes s K: by the power s^e. Where the norm of w is paid for, the function stays
-# and C is in units of 1 / K; where it is bounded by 1, the function grows as sqrt(K); the spheres live in units of K.
-CANONICAL = {"alpha": -1, "alpha_hat": -1, "w": -1, "b": 0, "xi": 0, "xi_hat": 0, "value": -1, "C": -1, "epsilon": 0}
-UNIT = {"alpha": 0, "w": -0.5, "b": 0.5, "gamma": 0.5, "xi": 0.5, "value": 0.5, "C": 0, "nu": 0}
-SPHERE = {"alpha": 0, "c": 0, "R": 1, "xi": 1, "value": 1, "C": 0, "nu": 0}
-POWERS = {
-    HardMargin: CANONICAL,
-    SoftMargin: CANONICAL,
-    TwoNormSoftMargin: CANONICAL,
-    EpsilonInsensitive: CANONICAL,
-    NuSoftMargin: {"alpha": 0, "w": 0, "b": 1, "rho": 1, "xi": 1, "value": 1, "nu": 0},
-    UnitHardMargin: UNIT,
-    UnitSoftMargin: UNIT,
-    UnitNuSoftMargin: UNIT,
-    UnitTwoNormSoftMargin: UNIT | {"C": -0.5},
-    Hypersphere: SPHERE,
-    SoftHypersphere: SPHERE,
-    NuHypersphere: SPHERE,
-    Ridge: {"beta": 0, "w": -1, "xi": 0, "value": 0, "ridge": 1},
-}
+@dataclasses.dataclass(frozen=True)
+class Term:
+    """A term of a sum: the power of each variable in it, NaN where it enters in another way, and its numbers."""
+
+    powers: Mapping[str, float]
+    numbers: np.ndarray
 
 
-@pytest.mark.parametrize("s", [1e-6, 1e6])
-@pytest.mark.parametrize("kernel", ["polynomial", "sum"])
-@pytest.mark.parametrize("cls", POWERS, ids=lambda cls: cls.__name__)
+def power_between(one: np.ndarray, other: np.ndarray, factor: float) -> float:
+    """The k with other = factor^k one; NaN where there is none."""
+    seen = one != 0
+    ratio = other[seen] / one[seen]
+    if not np.allclose(ratio, ratio[0]) or ratio[0] <= 0:
+        return np.nan
+    return float(np.log(ratio[0]) / np.log(factor))
+
+
+def terms_of(expression: cp.Expression) -> Iterator[Term]:
+    """The terms of a sum, at the point that is bound; affine ones variable by variable."""
+    for part in additive_terms(expression):
+        if part.expression.is_affine():
+            slopes, offset = affine_parts(part.expression)
+            for v in sorted(part.expression.variables(), key=lambda v: v.name()):
+                yield Term({v.name(): 1.0}, part.coefficient * slopes[v.id].toarray().ravel())
+            if offset.any():
+                yield Term({}, part.coefficient * offset)
+        else:
+            value, powers = np.atleast_1d(part.expression.value), {}
+            for v in part.expression.variables():
+                x = np.array(v.value)
+                v.save_value(2 * x)
+                powers[v.name()] = power_between(value, np.atleast_1d(part.expression.value), 2.0)
+                v.save_value(x)
+            yield Term(powers, part.coefficient * value)
+
+
+def sums_of(formulation: Formulation, sample: Sample) -> dict[str, list[Term]]:
+    """The objective and the constraints as sums of terms, at a point by chance that is always the same."""
+    program, rng = formulation.primal(ProductView(sample)), np.random.default_rng(5)
+    for variable in program.variables.values():
+        variable.save_value(rng.uniform(0.5, 1.5, variable.shape))
+    sums = {"value": program.objective.expr} | {f"({name})": cone.residual for name, cone in program.cones.items()}
+    return {name: list(terms_of(expression)) for name, expression in sums.items()}
+
+
+def twice_as_large(formulation: Formulation, key: str) -> tuple[float, Formulation]:
+    """The formulation with one parameter times 2, or 1/2 where that is outside the domain."""
+    for factor in (2.0, 0.5):
+        try:
+            return factor, dataclasses.replace(formulation, **{key: factor * getattr(formulation, key)})
+        except kopt.InputError:
+            continue
+    raise AssertionError(f"The domain of {key} leaves no room.")
+
+
+def scaled(sample: Sample, s: float) -> Sample:
+    """The sample with s K for K."""
+    return Sample(sample.X, sample.y, kernel=Scaled(s, sample.gram().kernel), costs=sample.costs)
+
+
+@cache
+def powers(name: str, kernel: str) -> dict[str, float] | None:
+    """How each quantity changes when K becomes s K: by the power s^e. None where the machine has no such powers.
+
+    The terms of a sum have the same unit, and those of the objective the unit of the value. A vector with coefficients
+    of unit e has values of unit e + 1 and a squared norm of unit 2 e + 1; labels, targets and whatever enters in
+    another way than as a power have none. The unit of a multiplier is that of the value by that of its constraint.
+    """
+    given = instance(name, kernel, 1)
+    declared = sums_of(given.formulation, given.sample)
+    variants = {"K": (2.0, sums_of(given.formulation, scaled(given.sample, 2.0)))}
+    for key in parameters(given.formulation):
+        factor, changed = twice_as_large(given.formulation, key)
+        variants[key] = factor, sums_of(changed, given.sample)
+    equations: list[dict[str, float]] = []
+    for whole, terms in declared.items():
+        for i, term in enumerate(terms):
+            found = dict(term.powers)
+            found |= {
+                key: power_between(term.numbers, sums[whole][i].numbers, f) for key, (f, sums) in variants.items()
+            }
+            equation = {whole: -1.0, "K": 0.0}
+            for key, k in found.items():
+                owner, _, leaf = key.partition(".")
+                if np.isnan(k):
+                    equations.append({owner: 1.0})
+                else:
+                    own, of_kernel = LEAVES[leaf]
+                    equation[owner] = equation.get(owner, 0.0) + own * k
+                    equation["K"] += of_kernel * k
+            equations.append(equation)
+    units = solution_of(equations)
+    if units is None:
+        return None
+    return units | {whole[1:-1]: units["value"] - units[whole] for whole in declared if whole != "value"}
+
+
+# The unit of what a program sees of a vector, in that of its coefficients and in that of K.
+LEAVES = {"": (1.0, 0.0), "values": (1.0, 1.0), "norm_squared": (2.0, 1.0), "norm": (1.0, 0.5)}
+
+
+def solution_of(equations: list[dict[str, float]]) -> dict[str, float] | None:
+    """Units that satisfy all equations, where K has the unit 1; None where there are none."""
+    names = sorted({name for equation in equations for name in equation})
+    A = np.array([[equation.get(name, 0.0) for name in names] for equation in [*equations, {"K": 1.0}]])
+    b = np.append(np.zeros(len(equations)), 1.0)
+    units = np.linalg.lstsq(A, b)[0]
+    return dict(zip(names, units.tolist(), strict=True)) if np.allclose(A @ units, b) else None
+
+
+@pytest.mark.parametrize(("kernel", "s"), [("polynomial", 1e-6), ("sum", 1e6)])
+@every_name
 class TestScaledKernel:
-    def rescaled(self, cls, kernel, s):
-        given = instance(cls.__name__, kernel, 1)
-        powers = POWERS[cls]
-        formulation = cls(**{key: value * s ** powers[key] for key, value in parameters(given.formulation).items()})
-        old = given.sample
-        return formulation, Sample(old.X, old.y, kernel=Scaled(s, KERNELS[kernel]), costs=old.costs)
+    def units(self, name, kernel):
+        units = powers(name, kernel)
+        if units is None:
+            pytest.skip(f"{name} adds quantities that grow differently with K, whatever the units of its parameters")
+        return units
 
-    def test_relative_residuals_of_an_answer_stay(self, cls, kernel, s):
-        given, answer = instance(cls.__name__, kernel, 1), imperfect_answer(cls.__name__, kernel)
-        formulation, sample = self.rescaled(cls, kernel, s)
+    def rescaled(self, name, kernel, s):
+        given, units = instance(name, kernel, 1), self.units(name, kernel)
+        changed = {key: value * s ** units[key] for key, value in parameters(given.formulation).items()}
+        return dataclasses.replace(given.formulation, **changed), scaled(given.sample, s)
+
+    def test_relative_residuals_of_an_answer_stay(self, name, kernel, s):
+        given, answer, units = instance(name, kernel, 1), imperfect_answer(name, kernel), self.units(name, kernel)
+        formulation, sample = self.rescaled(name, kernel, s)
         one = kopt.verify(given.formulation, given.sample, answer)
-        other = kopt.verify(formulation, sample, {key: v * s ** POWERS[cls][key] for key, v in answer.items()})
+        other = kopt.verify(formulation, sample, {key: v * s ** units[key] for key, v in answer.items()})
         assert not one.holds(CERTIFIED)
         assert_same_residuals(one, other)
-        factor = s ** POWERS[cls]["value"]
+        factor = s ** units["value"]
         assert other.as_given.scale == pytest.approx(factor * one.as_given.scale, rel=SAME_RESIDUAL)
         for bound in ("lower", "upper"):
             expected = factor * getattr(one.bounds, bound)
@@ -159,12 +311,28 @@ class TestScaledKernel:
             rounding = 2 * (other.bounds.rounding + factor * one.bounds.rounding)
             assert getattr(other.bounds, bound) == pytest.approx(expected, rel=SAME_RESIDUAL, abs=rounding)
 
-    def test_the_solution_is_rescaled(self, cls, kernel, s):
-        one = solved(cls.__name__, kernel)
-        other = kopt.solve(*self.rescaled(cls, kernel, s))
-        factor = s ** POWERS[cls]["value"]
+    def test_the_solution_is_rescaled(self, name, kernel, s):
+        one = solved(name, kernel)
+        other = kopt.solve(*self.rescaled(name, kernel, s))
+        factor = s ** self.units(name, kernel)["value"]
         assert other.certificate.holds(CERTIFIED)
         assert abs(other.value - factor * one.value) <= VALUE * factor * one.certificate.as_given.scale
+
+
+def test_the_units_are_those_of_the_texts():
+    """By hand: where ||w||^2 is paid for, C is in units of 1/K; where it is bounded, f grows as sqrt(K); R is in K."""
+    known = {
+        "SoftMargin": {"alpha": -1, "w": -1, "b": 0, "xi": 0, "value": -1, "C": -1},
+        "NuSoftMargin": {"alpha": 0, "w": 0, "b": 1, "rho": 1, "xi": 1, "value": 1, "nu": 0},
+        "UnitTwoNormSoftMargin": {"alpha": 0, "w": -0.5, "b": 0.5, "gamma": 0.5, "xi": 0.5, "value": 0.5, "C": -0.5},
+        "SoftHypersphere": {"alpha": 0, "c": 0, "R": 1, "xi": 1, "value": 1, "C": 0},
+        "Ridge": {"beta": 0, "w": -1, "xi": 0, "value": 0, "ridge": 1},
+    }
+    for name, expected in known.items():
+        found = powers(name, "sum")
+        assert {key: found[key] for key in expected} == pytest.approx(expected, abs=1e-9)
+    # A threshold that is bounded together with w, and added to its values.
+    assert powers("AugmentedHardRanking", "sum") is None
 
 
 # With costs the term c_i xi_i stands c_i times in the objective. The nu-machines divide by the number of points and

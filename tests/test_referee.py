@@ -15,11 +15,21 @@ from kopt.kernels import Gaussian
 from kopt.referee import Judgement, Kind, referee
 from kopt.referee.factors import factor_text
 from kopt.referee.instances import random_instances
+from kopt.show.problem_class import problem_class
 from tests.degenerate import SMALL_GRID, judged
 from tests.instances import FORMULATIONS
 
-INSTANCES = 20
+# `python -m tests.benchmarks.false_alarms` tries more.
+INSTANCES = 8
+# What the value of the dual function is off by where it is a closed form, and where a solver minimises the Lagrangian.
+CLOSED_FORM, BY_A_SOLVER = 1e-12, 1e-6
 every_formulation = pytest.mark.parametrize("cls", FORMULATIONS, ids=lambda cls: cls.__name__)
+
+
+def needs_a_solver(cls):
+    """Whether the Lagrangian is minimised by a solver: where the primal has more than quadratic terms and norms."""
+    [given] = random_instances(cls, 1, seed=0)
+    return problem_class(given.formulation.problem(given.sample)) in ("exponential cone", "power cone")
 
 
 def kinds(verdict):
@@ -33,8 +43,9 @@ class TestNoFalseAlarm:
         verdict = referee(cls, instances=INSTANCES, seed=seed)
         assert verdict.judgement is Judgement.EXACT, str(verdict)
         assert verdict.instances == INSTANCES
-        assert verdict.points >= 30 * INSTANCES
-        assert verdict.discrepancy < 1e-12
+        points, discrepancy = (10, BY_A_SOLVER) if needs_a_solver(cls) else (30, CLOSED_FORM)
+        assert verdict.points >= points * INSTANCES
+        assert verdict.discrepancy < discrepancy
         assert not verdict.faults
 
     @every_formulation

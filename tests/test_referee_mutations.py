@@ -16,9 +16,9 @@ from tests.instances import BY_NAME
 from tests.mutants import CONTROL, Mutant, Part, Prototype, mutants, skeleton, with_dual
 from tests.oracle import Oracle, conflict, instances
 
-# The file takes about a minute and a half on one core. The referee judges on as many instances as it does by default:
+# The file takes about two minutes on one core. The referee judges on as many instances as it does by default:
 # the first three of a nu-machine have no slack at the optimum, so that no recovery of the slacks is wrong on them.
-MUTANTS_OF_EACH = 4
+MUTANTS_OF_EACH = 1
 
 
 class Pinball(Formulation):
@@ -102,9 +102,9 @@ def test_no_equivalent_dual_is_called_wrong(outcomes):
     assert not [o.label for o in outcomes if not o.different and o.judgement == Judgement.WRONG.word]
 
 
-def test_the_control_is_judged_like_the_original(outcomes):
+def test_the_control_is_judged_exact_like_the_original(outcomes):
     controls = {o.formulation: o.judgement for o in outcomes if o.kind == CONTROL}
-    assert controls == {name: judged(cls).judgement.word for name, cls in BY_NAME.items()}
+    assert controls == dict.fromkeys(BY_NAME, Judgement.EXACT.word)
 
 
 # The oracle.

@@ -75,6 +75,7 @@ def case_claims(
     excess: np.ndarray,
     price: np.ndarray,
     scale: float,
+    unit: float,
     of: tuple[str, str] = ("y f", "1"),
     bound: str = "C",
 ) -> Iterator[Claim]:
@@ -83,19 +84,18 @@ def case_claims(
     excess   by how much each point is on the wrong side of the margin (negative: on the right side)
     price    the bound of each multiplier, which is the price of its slack
     scale    the size of the objective
+    unit     the size of a score
     of       what the text calls the score and the margin, of which excess is the difference
     """
     f, margin = of
     right, wrong, unpaid = np.maximum(0.0, -excess), np.maximum(0.0, excess), np.abs(price - alpha)
     free = np.minimum(np.abs(alpha), unpaid)
-    off = price @ np.abs(xi - wrong)
-    yield equal(f"xi is the hinge loss: {bound} sum |xi - ({margin} - {f})_+| = 0", off, 0.0, scale)
+    off = np.max(np.abs(xi - wrong))
+    yield equal(f"xi is the hinge loss: max |xi - ({margin} - {f})_+| = 0", off, 0.0, unit)
     idle = np.abs(alpha) @ right
     yield equal(f"alpha = 0 where {f} > {margin}: sum alpha ({f} - {margin})_+ = 0", idle, 0.0, scale)
-    saved = unpaid @ wrong
-    yield equal(
-        f"alpha = {bound} where {f} < {margin}: sum ({bound} - alpha) ({margin} - {f})_+ = 0", saved, 0.0, scale
-    )
+    saved = unpaid @ np.abs(xi)
+    yield equal(f"alpha = {bound} where {f} < {margin}: sum ({bound} - alpha) xi = 0", saved, 0.0, scale)
     away = free @ np.abs(excess)
     yield equal(
         f"0 < alpha < {bound} where {f} = {margin}: sum min(alpha, {bound} - alpha) |{f} - {margin}| = 0",

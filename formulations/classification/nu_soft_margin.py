@@ -112,7 +112,7 @@ class NuSoftMargin(Formulation):
         yield equal("nu rho = ||w||^2 + 1/l sum xi", self.nu * rho, w.norm_squared + spent, scale=self.nu * size)
         excess = rho - s.y * decision
         symbols = ("y f", "rho"), "1/l"
-        yield from case_claims(dual.alpha, primal.xi, excess, s.costs / s.n, self.nu * size, *symbols)
+        yield from case_claims(dual.alpha, primal.xi, excess, s.costs / s.n, self.nu * size, size, *symbols)
         unit = float(np.max(np.abs(decision)))
         if rho <= max(1e-5 * unit, 1e-9 * radius(s) ** 2 * total):
             return

@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations.classification.margins import best_offset, case_claims
 from formulations.scikit_learn import coefficients, expect
-from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, counting_claims, equal, positive
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal, positive
 
 
 class SoftMargin(Formulation):
@@ -82,10 +82,8 @@ class SoftMargin(Formulation):
         return cls(C=fitted.C), {"w": w, "b": b, "xi": xi, "alpha": s.y * w}
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """What the multipliers add up to, where they are 0 or C, and the nu-property with nu l = sum alpha / C."""
+        """What the multipliers add up to, 6.867 (7) for C beyond bounds; where they are 0 or C."""
         decision, spent = primal.w.values + primal.b, primal.w.norm_squared + self.C * s.costs @ primal.xi
         yield equal("sum alpha = ||w||^2 + C sum xi", np.sum(dual.alpha), spent)
-        excess = 1 - s.y * decision
-        yield from case_claims(dual.alpha, primal.xi, excess, self.C * s.costs, spent)
         unit = max(1.0, float(np.max(np.abs(decision))))
-        yield from counting_claims(excess, s.costs, float(np.sum(dual.alpha)) / self.C, unit)
+        yield from case_claims(dual.alpha, primal.xi, 1 - s.y * decision, self.C * s.costs, spent, unit)

@@ -65,4 +65,5 @@ class SoftMarginWithoutOffset(Formulation):
         """What the multipliers add up to, and where they are 0 or C."""
         spent = float(primal.w.norm_squared + self.C * s.costs @ primal.xi)
         yield equal("sum alpha = ||w||^2 + C sum xi", np.sum(dual.alpha), spent)
-        yield from case_claims(dual.alpha, primal.xi, 1 - s.y * primal.w.values, self.C * s.costs, spent)
+        unit = max(1.0, float(np.max(np.abs(primal.w.values))))
+        yield from case_claims(dual.alpha, primal.xi, 1 - s.y * primal.w.values, self.C * s.costs, spent, unit)

@@ -98,7 +98,7 @@ class UnitNuSoftMargin(Formulation):
         left = primal.gamma - u.norm
         yield equal("1/(nu l) sum xi = gamma - sqrt(-W)", C @ primal.xi, left, scale=radius(s))
         yield from class_claims(s.y, dual.alpha)
-        yield from case_claims(dual.alpha, primal.xi, excess, C, radius(s), ("y f", "gamma"), "1/(nu l)")
+        yield from case_claims(dual.alpha, primal.xi, excess, C, radius(s), radius(s), ("y f", "gamma"), "1/(nu l)")
         yield relaxation_claim(s, primal, dual)
         halves = class_sums(s.y, s.costs)
         if np.allclose(halves, self.nu * s.n / 2, rtol=1e-12, atol=0.0):

@@ -100,6 +100,6 @@ class UnitSoftMargin(Formulation):
         )
         yield from class_claims(s.y, dual.alpha)
         excess = primal.gamma - s.y * (primal.w.values + primal.b)
-        yield from case_claims(dual.alpha, primal.xi, excess, C, radius(s), ("y f", "gamma"))
+        yield from case_claims(dual.alpha, primal.xi, excess, C, radius(s), radius(s), ("y f", "gamma"))
         yield from order_statistic_claims(s, excess, self.C, unit_of_scores(s, primal))
         yield relaxation_claim(s, primal, dual)

@@ -121,7 +121,7 @@ class OneClass(Formulation):
         excess, unit = rho - w.values, float(np.max(s.diagonal()))
         yield from counting_claims(excess, s.costs, self.nu * s.n, unit)
         yield equal("rho = ||w||^2 + 1/(nu l) sum xi", rho, w.norm_squared + C @ primal.xi, scale=unit)
-        yield from case_claims(dual.alpha, primal.xi, excess, C, unit, ("<w, phi>", "rho"), "1/(nu l)")
+        yield from case_claims(dual.alpha, primal.xi, excess, C, unit, unit, ("<w, phi>", "rho"), "1/(nu l)")
         if np.ptp(s.diagonal()) <= 1e-12 * unit:
             distances, R = squared_distances(s, w), unit - 2 * rho + w.norm_squared
             sphere = R + C @ np.maximum(0.0, distances - R)

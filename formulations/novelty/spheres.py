@@ -18,5 +18,5 @@ def sphere_claims(
     s: Any, primal: Point, alpha: np.ndarray, price: np.ndarray, scale: float, bound: str
 ) -> Iterator[Claim]:
     """alpha is 0 in the interior and at its bound outside; points with another alpha are on the surface."""
-    excess = squared_distances(s, primal.c) - primal.R
-    yield from case_claims(alpha, primal.xi, excess, price, scale, ("r^2", "d^2"), bound)
+    excess, unit = squared_distances(s, primal.c) - primal.R, float(np.max(s.diagonal()))
+    yield from case_claims(alpha, primal.xi, excess, price, scale, unit, ("r^2", "d^2"), bound)

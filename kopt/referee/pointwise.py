@@ -16,6 +16,8 @@ SOLVED = 1e-5
 NOTHING = 1e-12
 # Where a solver is involved, terms below this fraction of the typical ones count for so much.
 SMALL = 1e-1
+# By how much a point is moved off a border of the claimed set that rounding has put it beyond.
+INSIDE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ class Comparison:
 
 def compare(trial: Trial, points: list[np.ndarray]) -> Comparison:
     """Evaluate the claimed terms and the Lagrangian's minimum at points."""
+    points = [_defined(trial, z) for z in points]
     terms = np.array([trial.claimed.values(z) for z in points]).reshape(len(points), len(trial.claimed.terms))
     minima = [trial.minimum(z) for z in points]
     return Comparison(
@@ -118,3 +121,12 @@ def compare(trial: Trial, points: list[np.ndarray]) -> Comparison:
         np.array([minimum.size for minimum in minima]) + np.abs(terms).sum(axis=1),
         [minimum.escapes for minimum in minima],
     )
+
+
+def _defined(trial: Trial, z: np.ndarray) -> np.ndarray:
+    """A point of the claimed set, moved inside where its last digits have left the domain of the objective."""
+    if np.isfinite(np.sum(trial.claimed.values(z))):
+        return z
+    centre = trial.claimed_region.nearest(np.zeros(len(z)))
+    moved = z if centre is None else z + INSIDE * (centre - z)
+    return moved if np.isfinite(np.sum(trial.claimed.values(moved))) else z

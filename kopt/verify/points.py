@@ -22,7 +22,8 @@ class Points:
     free        active, and the multiplier is strictly below its bound
     bound       active, and the multiplier is at its bound (where it has one)
     undecided   the accuracy of the answer leaves it open
-    margins     slack of the constraint at each point, in its own units
+    rows        the point to which each entry of the constraint belongs: all in order, unless it is about some of them
+    margins     slack of the constraint at each of its points, in its own units
     """
 
     multiplier: str
@@ -30,6 +31,7 @@ class Points:
     free: np.ndarray
     bound: np.ndarray
     undecided: np.ndarray
+    rows: np.ndarray
     margins: np.ndarray
 
     @property
@@ -46,7 +48,7 @@ class Points:
 
 
 def classify(conditions: Conditions, accuracy: float) -> dict[str, Points]:
-    """The points for every primal inequality that has one entry per point and a dual variable of its own.
+    """The points for every primal inequality whose entries belong to a point each, with a dual variable of its own.
 
     accuracy   the worst relative residual of the answer
 
@@ -57,10 +59,11 @@ def classify(conditions: Conditions, accuracy: float) -> dict[str, Points]:
         return {}
     threshold = max(np.sqrt(accuracy), SMALLEST_THRESHOLD)
     result = {}
-    n = conditions.primal_view.n
     for name, cone in conditions.primal.cones.items():
-        if not isinstance(cone, NonNegative) or cone.residual.shape != (n,) or _eliminated(conditions, name):
+        rows = _rows(conditions, name)
+        if not isinstance(cone, NonNegative) or rows is None or _eliminated(conditions, name):
             continue
+        n = len(rows)
         inactive, active = _decided(conditions, name, threshold)
         partner = _bounding_multiplier(conditions, name)
         if partner is None:
@@ -73,13 +76,32 @@ def classify(conditions: Conditions, accuracy: float) -> dict[str, Points]:
         zero = inactive & ~bound
         result[name] = Points(
             multiplier=name,
-            zero=np.flatnonzero(zero),
-            free=np.flatnonzero(free),
-            bound=np.flatnonzero(bound),
-            undecided=np.flatnonzero(~(zero | free | bound)),
+            zero=rows[zero],
+            free=rows[free],
+            bound=rows[bound],
+            undecided=rows[~(zero | free | bound)],
+            rows=rows,
             margins=-conditions.constraints[name].value,
         )
     return result
+
+
+def _rows(conditions: Conditions, name: str) -> np.ndarray | None:
+    """The point to which each entry of a constraint belongs; None where there is no such thing.
+
+    A constraint with one entry per point is about the points in order; one on some of them, such as w.values[rows],
+    takes one value of a weight vector in each entry.
+    """
+    shape = conditions.primal.cones[name].residual.shape
+    if shape == (conditions.primal_view.n,):
+        return np.arange(conditions.primal_view.n)
+    for weight in conditions.primal_view.weights.values():
+        slopes = conditions.constraints[name].gradients.get(weight.values.id)
+        if len(shape) == 1 and weight.values.ndim == 1 and slopes is not None:
+            point, entry = slopes.nonzero()
+            if np.array_equal(np.sort(entry), np.arange(shape[0])):
+                return weight.seen[point[np.argsort(entry)]]
+    return None
 
 
 def _decided(conditions: Conditions, name: str, threshold: float) -> tuple[np.ndarray, np.ndarray]:

@@ -17,11 +17,13 @@ class Residual:
 
     @classmethod
     def of(cls, absolute: float, scale: float) -> Residual:
-        """A residual against its scale; what is not a number counts as infinity."""
-        if np.isnan(absolute) or np.isnan(scale):
+        """A residual against its scale; what is not finite, or measured against infinity, counts as infinity."""
+        if not np.isfinite(absolute) or np.isnan(scale):
             return cls(np.inf, np.inf)
         if absolute == 0:
             return cls(0.0, 0.0)
+        if np.isinf(scale):
+            return cls(float(absolute), np.inf)
         return cls(float(absolute), float(absolute / scale) if scale > 0 else np.inf)
 
 
