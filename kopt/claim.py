@@ -57,15 +57,15 @@ def at_most(statement: str, left: Number, right: Number, scale: float | None = N
 
 
 def counting_claims(excess: np.ndarray, weights: np.ndarray, budget: float, unit: float) -> list[Claim]:
-    """The nu-property: the weight of the points beyond the margin is at most the budget, with those on it at least.
+    """The nu-property: the budget lies between the weight on the wrong side of the margin and that with the margin.
 
-    excess   by how much each point is beyond the margin (negative: on the good side)
+    excess   by how far each point is on the wrong side of the margin (negative: on the right side)
     unit     the size of the values that the excess is a difference of; a thousandth of a percent of it is rounding
     """
     rounding = 1e-5 * unit
     beyond = float(weights[excess > rounding].sum())
     at_least = float(weights[excess >= -rounding].sum())
     return [
-        at_most("weight beyond the margin <= nu l", beyond, budget, scale=max(budget, 1.0)),
-        at_most("nu l <= weight on or beyond the margin", budget, at_least, scale=max(budget, 1.0)),
+        at_most("weight on the wrong side of the margin <= nu l", beyond, budget, scale=max(budget, 1.0)),
+        at_most("nu l <= weight on the margin or its wrong side", budget, at_least, scale=max(budget, 1.0)),
     ]

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from kopt.cli import main
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
@@ -43,8 +45,7 @@ def test_the_modules_of_the_other_commands_exist():
         assert ROOT.joinpath(*name.split(".")).with_suffix(".py").exists(), name
 
 
-def test_every_formulation_is_named():
-    import kopt
-
-    for formulation in kopt.discover("formulations"):
-        assert f"`{formulation.__name__}`" in README
+def test_the_table_of_formulations_is_what_is_printed(capsys):
+    assert main(["list", "--markdown"]) == 0
+    [shown] = re.findall(r"<!-- library -->\n(.*?)<!-- end of library -->", README, flags=re.DOTALL)
+    assert shown == capsys.readouterr().out

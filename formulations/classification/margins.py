@@ -147,8 +147,8 @@ def order_statistic_claims(s: View, excess: np.ndarray, C: float, unit: float) -
     """gamma - b and gamma + b are the scores of rank 1/(2C) in their class."""
     for of, side in (("positive", s.y > 0), ("negative", s.y < 0)):
         fewest, most = counting_claims(excess[side], s.costs[side], 1 / (2 * C), unit)
-        yield replace(fewest, statement=f"weight of the {of} points beyond the margin <= 1/(2C)")
-        yield replace(most, statement=f"1/(2C) <= weight of the {of} points on or beyond the margin")
+        yield replace(fewest, statement=f"weight of the {of} points on the wrong side of the margin <= 1/(2C)")
+        yield replace(most, statement=f"1/(2C) <= weight of the {of} points on the margin or its wrong side")
 
 
 def unit_of_scores(s: View, primal: Point) -> float:
