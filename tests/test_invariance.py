@@ -69,8 +69,16 @@ def imperfect_answer(name: str, kernel: str) -> dict[str, np.ndarray]:
     return answer
 
 
-def relative_residuals(certificate: kopt.Certificate) -> dict[tuple[str, str], float]:
-    return {(block, key): residual.relative for block, key, residual in certificate.as_given}
+@cache
+def certified(name: str, kernel: str) -> kopt.Certificate:
+    """The certificate of the imperfect answer."""
+    given = instance(name, kernel, 1)
+    return kopt.verify(given.formulation, given.sample, imperfect_answer(name, kernel))
+
+
+def relative_residuals(certificate: kopt.Certificate) -> dict[tuple[str, int], float]:
+    """By block and place: the text of an unnamed constraint may hold numbers that change with the sample."""
+    return {(block, i): residual.relative for i, (block, _, residual) in enumerate(certificate.as_given)}
 
 
 def assert_same_residuals(one: kopt.Certificate, other: kopt.Certificate) -> None:
@@ -139,7 +147,7 @@ class TestPermutedSample:
     def test_the_certificate_of_an_answer_is_permuted(self, name):
         given, answer = instance(name, "sum", 1), imperfect_answer(name, "sum")
         other_order = Permutation(name, "sum", 2)
-        one = kopt.verify(given.formulation, given.sample, answer)
+        one = certified(name, "sum")
         other = kopt.verify(given.formulation, other_order.sample, other_order.moved(answer))
         assert not one.holds(CERTIFIED)
         assert_same_residuals(one, other)
@@ -154,8 +162,8 @@ class TestPermutedSample:
             for kind in ("zero", "free", "bound", "undecided"):
                 assert set(order[getattr(other.points[key], kind)]) == set(getattr(points, kind))
 
-    @pytest.mark.parametrize("kernel", FULL_RANK)
-    def test_the_solution_is_permuted(self, name, kernel):
+    def test_the_solution_is_permuted(self, name):
+        kernel = FULL_RANK[-1]
         given, other_order = instance(name, kernel, 1), Permutation(name, kernel, 4)
         one = solved(name, kernel)
         other = kopt.solve(given.formulation, other_order.sample)
@@ -180,13 +188,22 @@ class Term:
     numbers: np.ndarray
 
 
-def power_between(one: np.ndarray, other: np.ndarray, factor: float) -> float:
-    """The k with other = factor^k one; NaN where there is none."""
-    seen = one != 0
-    ratio = other[seen] / one[seen]
-    if not np.allclose(ratio, ratio[0]) or ratio[0] <= 0:
+def power_in(numbers: np.ndarray, once: np.ndarray, again: np.ndarray, factor: float) -> float:
+    """The k by which numbers grow as factor^k, once and again; NaN where there is none."""
+    seen = numbers != 0
+    growth = np.concatenate([once[seen] / numbers[seen], again[seen] / once[seen]])
+    if not np.allclose(growth, growth[0], rtol=1e-9) or growth[0] <= 0:
         return np.nan
-    return float(np.log(ratio[0]) / np.log(factor))
+    return float(np.log(growth[0]) / np.log(factor))
+
+
+def power_of(expression: cp.Expression, variable: cp.Variable) -> float:
+    """The power of a variable in an expression at the point that is bound; NaN where it enters in another way."""
+    x, values = np.array(variable.value), []
+    for factor in (4.0, 2.0, 1.0):
+        variable.save_value(factor * x)
+        values.append(np.atleast_1d(expression.value))
+    return power_in(*values[::-1], 2.0)
 
 
 def terms_of(expression: cp.Expression) -> Iterator[Term]:
@@ -199,12 +216,8 @@ def terms_of(expression: cp.Expression) -> Iterator[Term]:
             if offset.any():
                 yield Term({}, part.coefficient * offset)
         else:
-            value, powers = np.atleast_1d(part.expression.value), {}
-            for v in part.expression.variables():
-                x = np.array(v.value)
-                v.save_value(2 * x)
-                powers[v.name()] = power_between(value, np.atleast_1d(part.expression.value), 2.0)
-                v.save_value(x)
+            powers = {v.name(): power_of(part.expression, v) for v in part.expression.variables()}
+            value = np.atleast_1d(part.expression.value)
             yield Term(powers, part.coefficient * value)
 
 
@@ -217,14 +230,17 @@ def sums_of(formulation: Formulation, sample: Sample) -> dict[str, list[Term]]:
     return {name: list(terms_of(expression)) for name, expression in sums.items()}
 
 
-def twice_as_large(formulation: Formulation, key: str) -> tuple[float, Formulation]:
-    """The formulation with one parameter times 2, or 1/2 where that is outside the domain."""
-    for factor in (2.0, 0.5):
-        try:
-            return factor, dataclasses.replace(formulation, **{key: factor * getattr(formulation, key)})
-        except kopt.InputError:
-            continue
-    raise AssertionError(f"The domain of {key} leaves no room.")
+def changed(formulation: Formulation, key: str, factor: float) -> Formulation:
+    """The formulation with one parameter multiplied."""
+    return dataclasses.replace(formulation, **{key: factor * getattr(formulation, key)})
+
+
+def growing(formulation: Formulation, key: str) -> tuple[float, Formulation, Formulation]:
+    """The formulation with one parameter multiplied by a factor once, and again: 2, or 1/2 where the domain ends."""
+    try:
+        return 2.0, changed(formulation, key, 2.0), changed(formulation, key, 4.0)
+    except kopt.InputError:
+        return 0.5, changed(formulation, key, 0.5), changed(formulation, key, 0.25)
 
 
 def scaled(sample: Sample, s: float) -> Sample:
@@ -242,17 +258,17 @@ def powers(name: str, kernel: str) -> dict[str, float] | None:
     """
     given = instance(name, kernel, 1)
     declared = sums_of(given.formulation, given.sample)
-    variants = {"K": (2.0, sums_of(given.formulation, scaled(given.sample, 2.0)))}
+    one, two = (sums_of(given.formulation, scaled(given.sample, s)) for s in (2.0, 4.0))
+    variants = {"K": (2.0, one, two)}
     for key in parameters(given.formulation):
-        factor, changed = twice_as_large(given.formulation, key)
-        variants[key] = factor, sums_of(changed, given.sample)
+        factor, once, again = growing(given.formulation, key)
+        variants[key] = factor, sums_of(once, given.sample), sums_of(again, given.sample)
     equations: list[dict[str, float]] = []
     for whole, terms in declared.items():
         for i, term in enumerate(terms):
             found = dict(term.powers)
-            found |= {
-                key: power_between(term.numbers, sums[whole][i].numbers, f) for key, (f, sums) in variants.items()
-            }
+            for key, (factor, once, again) in variants.items():
+                found[key] = power_in(term.numbers, once[whole][i].numbers, again[whole][i].numbers, factor)
             equation = {whole: -1.0, "K": 0.0}
             for key, k in found.items():
                 owner, _, leaf = key.partition(".")
@@ -282,7 +298,8 @@ def solution_of(equations: list[dict[str, float]]) -> dict[str, float] | None:
     return dict(zip(names, units.tolist(), strict=True)) if np.allclose(A @ units, b) else None
 
 
-@pytest.mark.parametrize(("kernel", "s"), [("polynomial", 1e-6), ("sum", 1e6)])
+@pytest.mark.parametrize("s", [1e-6, 1e6])
+@pytest.mark.parametrize("kernel", ["sum"])
 @every_name
 class TestScaledKernel:
     def units(self, name, kernel):
@@ -297,9 +314,9 @@ class TestScaledKernel:
         return dataclasses.replace(given.formulation, **changed), scaled(given.sample, s)
 
     def test_relative_residuals_of_an_answer_stay(self, name, kernel, s):
-        given, answer, units = instance(name, kernel, 1), imperfect_answer(name, kernel), self.units(name, kernel)
+        answer, units = imperfect_answer(name, kernel), self.units(name, kernel)
         formulation, sample = self.rescaled(name, kernel, s)
-        one = kopt.verify(given.formulation, given.sample, answer)
+        one = certified(name, kernel)
         other = kopt.verify(formulation, sample, {key: v * s ** units[key] for key, v in answer.items()})
         assert not one.holds(CERTIFIED)
         assert_same_residuals(one, other)

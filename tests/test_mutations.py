@@ -299,9 +299,10 @@ class Case:
     def near(self) -> float:
         """A relative error of the multipliers after which the gap is at most 2 near kappa^2 <= NEAR_GAP.
 
-        An error of size t moves w by at most t kappa ||w||, hence a value by t kappa ||w|| ||phi(x_i)||. Where all
-        points have to keep a margin, w grows by as much, relative to the margin, and ||w||^2 by twice that: with
-        ||w||^2 / kappa for ||w|| ||phi(x_i)|| times the multipliers, by 2 t kappa^2 ||w||^2. Slacks cost no more.
+        To first order, an error of size t moves w by t kappa ||w|| at most, and the margin of x_i by that times
+        ||phi(x_i)||. Where every margin has to be 1, w is lengthened by as much, relative, and ||w||^2 grows by twice
+        that: by 2 t kappa^2, because ||w||^2 = sum_i alpha_i makes kappa the mean of ||w|| ||phi(x_i)||. Other machines
+        pay less: for a slack its price, for a quadratic term the square of the error.
         """
         return min(NEAR, NEAR_GAP / (2 * self.condition**2))
 
@@ -661,7 +662,7 @@ def test_a_mutant_is_refused_where_it_is_wrong(name, mutation):
 def test_the_record_is_that_of_the_certificate(name):
     """What `judge` looks at is what `kopt.verify` refuses, also where a number is missing or not finite."""
     correct = case(name, *INSTANCES[0])
-    for mutation in (dual_variable_noise, dual_variable_missing, not_a_number, infinite):
+    for mutation in (dual_variable_noise, not_a_number, infinite):
         mutant = list(mutation(correct))[-1]
         certificate = kopt.verify(correct.formulation, correct.sample, mutant.answer)
         assert list(certificate.as_given) == list(correct.record(mutant.answer))
@@ -669,7 +670,7 @@ def test_the_record_is_that_of_the_certificate(name):
         assert mutation is dual_variable_noise or certificate.as_given.worst == np.inf
 
 
-@pytest.mark.parametrize(("kernel", "side"), [*INSTANCES, ("polynomial", "dual")])
+@pytest.mark.parametrize(("kernel", "side"), INSTANCES)
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_a_correct_answer_is_not_refused(name, kernel, side):
     correct = case(name, kernel, side)
@@ -813,7 +814,7 @@ def dual_points(correct: Case) -> Iterator[tuple[str, Answer]]:
         "near optimal": best * (1 + correct.near * rng.uniform(-1, 1, size)),
     }
     polyhedron = feasible_polyhedron(s.dual, variables)
-    for factor in (1.0, 0.3, 1e-3):
+    for factor in (1.0, 1e-3):
         points[f"feasible {factor:g}"] = nearby_point(factor * np.max(np.abs(best)) * rng.random(size), polyhedron)
     for label, point in points.items():
         yield label, split(point, variables)
