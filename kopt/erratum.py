@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from kopt.claim import Claim
 from kopt.formulation import Formulation, Reference
 from kopt.referee import Judgement, Verdict, referee
@@ -62,10 +64,10 @@ class WrongStatement(Erratum):
         """The statement as printed and as corrected, with the numbers of one instance."""
 
     def evidence(self) -> Evidence:
-        """Whether the one fails and the other holds."""
+        """Whether the one fails and the other holds; a number that is not finite refutes nothing."""
         printed, correct = self.claims()
         return Evidence(
-            refuted=not printed.holds(REFUTED),
+            refuted=bool(np.isfinite([printed.left, printed.right]).all()) and not printed.holds(REFUTED),
             supported=correct.holds(HOLDS),
             words=f"printed: {_numbers(printed)}; correct: {_numbers(correct)}",
         )

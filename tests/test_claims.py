@@ -16,7 +16,7 @@ from tests.instances import BY_NAME, KERNELS, data, instance, parameters, variab
 from tests.tolerances import CLAIM, VANISHING
 
 every_name = pytest.mark.parametrize("name", list(BY_NAME))
-every_kernel = pytest.mark.parametrize("kernel", ["polynomial", "sum"])
+every_kernel = pytest.mark.parametrize("kernel", ["sum"])
 
 # One part of the answer at a time is wrong by this much of its largest entry.
 ERRORS = (0.1, -0.1, 0.01, -0.01)

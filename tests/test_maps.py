@@ -27,11 +27,11 @@ from tests.instances import BY_NAME, KERNELS, data, instance, parameters
 from tests.tolerances import CERTIFIED, DIFFERENT, LIBSVM_GAP, MAP, PRIMAL_SIDE, VALUE
 
 ENTRIES = entries()
-SEEDS = range(6)
+SEEDS = range(4)
 VARYING_DIAGONAL = ("linear", "polynomial", "sum")
 
 every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: f"{e.source.__name__}-{e.target.__name__}")
-every_kernel = pytest.mark.parametrize("kernel", list(KERNELS))
+every_kernel = pytest.mark.parametrize("kernel", ["gaussian", "sum"])
 
 
 @cache

@@ -38,7 +38,7 @@ def kinds(verdict):
 
 class TestNoFalseAlarm:
     @every_formulation
-    @pytest.mark.parametrize("seed", [0, 1, 2])
+    @pytest.mark.parametrize("seed", [0, 1])
     def test_every_shipped_dual_is_exact(self, cls, seed):
         verdict = referee(cls, instances=INSTANCES, seed=seed)
         assert verdict.judgement is Judgement.EXACT, str(verdict)

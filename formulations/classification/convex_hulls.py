@@ -6,11 +6,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import hull_points, radius
+from formulations.classification.margins import NEARLY_MEET, hull_points
+from formulations.statements import radius
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal
-
-# Hulls that are closer than this fraction of the longest point may as well meet: no direction is left to speak of.
-NEARLY_MEET = 1e-3
 
 
 class ConvexHulls(Formulation):

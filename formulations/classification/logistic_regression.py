@@ -52,7 +52,7 @@ class LogisticRegression(Formulation):
         return Program(
             cp.Maximize(C @ (cp.entr(wrong) + cp.entr(right)) - 0.5 * w.norm_squared),
             {"b": s.y @ alpha == 0},
-            domain=[alpha >= 0, alpha <= C],
+            domain=[alpha >= 0, alpha <= cp.Constant(C, name="C")],
         )
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:

@@ -6,17 +6,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import (
-    NEARLY_CANCELS,
-    best_margin_and_offset,
-    best_offset,
-    case_claims,
-    check_nu,
-    class_sums,
-    hull_points,
-    radius,
-)
+from formulations.classification.margins import best_margin_and_offset, best_offset, check_nu, class_sums, hull_points
 from formulations.scikit_learn import coefficients, expect
+from formulations.statements import NEARLY_CANCELS, case_claims, radius
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, counting_claims, equal, fraction
 
 

@@ -6,12 +6,13 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_margin_and_offset, class_sums, hull_points, radius
+from formulations.classification.margins import NEARLY_MEET, best_margin_and_offset, class_sums, hull_points
+from formulations.limits import check_at_least
+from formulations.statements import radius
 from kopt import (
     Claim,
     Domain,
     Formulation,
-    InputError,
     Point,
     Program,
     Reference,
@@ -22,9 +23,6 @@ from kopt import (
     equal,
     parameter,
 )
-
-# Hulls that are closer than this fraction of the longest point may as well meet: no direction is left to speak of.
-NEARLY_MEET = 1e-3
 
 
 class ReducedConvexHulls(Formulation):
@@ -60,12 +58,7 @@ class ReducedConvexHulls(Formulation):
 
     def requires(self, s: Sample) -> None:
         """The weights of each class must be able to add up to 1."""
-        smallest = 1 / min(class_sums(s.y, s.costs))
-        if smallest * (1 - 1e-15) > self.D:
-            raise InputError(
-                f"D is {self.D!r}, but the weights of the smaller class add up to 1 only from D = {smallest!r} on.",
-                f"Choose D >= {smallest!r}.",
-            )
+        check_at_least("D", self.D, 1 / min(class_sums(s.y, s.costs)), "these classes")
 
     def primal(self, s: View) -> Program:
         """Two parallel hyperplanes, one for each class, and slacks for the points beyond them."""

@@ -6,8 +6,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import best_offset, case_claims
+from formulations.classification.margins import best_offset
 from formulations.scikit_learn import coefficients, expect
+from formulations.statements import case_claims
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal, positive
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import case_claims
+from formulations.statements import case_claims
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
 
 

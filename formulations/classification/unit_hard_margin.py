@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import class_claims, hull_points, nearest_claims, radius, relaxation_claim
+from formulations.classification.margins import class_claims, hull_points, nearest_claims
+from formulations.statements import radius, relaxation_claim
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal
 
 

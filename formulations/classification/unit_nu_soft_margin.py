@@ -7,14 +7,12 @@ import numpy as np
 
 from formulations.classification.margins import (
     best_margin_and_offset,
-    case_claims,
     check_nu,
     class_claims,
     class_sums,
-    radius,
-    relaxation_claim,
     unit_of_scores,
 )
+from formulations.statements import case_claims, radius, relaxation_claim
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, counting_claims, equal, fraction
 
 

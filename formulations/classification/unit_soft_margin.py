@@ -7,15 +7,14 @@ import numpy as np
 
 from formulations.classification.margins import (
     best_margin_and_offset,
-    case_claims,
     class_claims,
     order_statistic_claims,
-    radius,
-    relaxation_claim,
     smallest_cost,
     unit_of_scores,
 )
-from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, equal, positive
+from formulations.limits import check_at_least
+from formulations.statements import case_claims, radius, relaxation_claim
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal, positive
 
 
 class UnitSoftMargin(Formulation):
@@ -47,12 +46,7 @@ class UnitSoftMargin(Formulation):
 
     def requires(self, s: Sample) -> None:
         """The multipliers of each class must be able to add up to 1/2."""
-        smallest = smallest_cost(s)
-        if smallest * (1 - 1e-12) > self.C:
-            raise InputError(
-                f"C is {self.C:g}, but with these classes the problem is unbounded below C = {smallest:.6g}.",
-                f"Choose C >= {smallest:.6g}.",
-            )
+        check_at_least("C", self.C, smallest_cost(s), "these classes")
 
     def primal(self, s: View) -> Program:
         """Margin against slacks, for a vector of length at most 1."""

@@ -7,13 +7,8 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import nnls
 
-from formulations.classification.margins import (
-    best_margin_and_offset,
-    class_claims,
-    nearest_claims,
-    radius,
-    relaxation_claim,
-)
+from formulations.classification.margins import best_margin_and_offset, class_claims, nearest_claims
+from formulations.statements import radius, relaxation_claim
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, positive
 
 # Below this fraction of its terms the direction of a sum that a solver found may be the solver's error.

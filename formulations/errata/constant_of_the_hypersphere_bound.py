@@ -13,7 +13,7 @@ class ConstantOfTheHypersphereBound(WrongStatement):
     proof: a contraction lemma without absolute values, which the text does not have, gives the printed constant.
     """
 
-    reference = Reference("Shawe-Taylor and Cristianini", "Theorem 7.5")
+    reference = Reference("Shawe-Taylor and Cristianini", "Theorem 7.5, proof")
     printed = "the lemmas quoted in the proof give 6 R^2 / (gamma sqrt(l))"
     correct = "they give 12 R^2 / (gamma sqrt(l))"
 

@@ -15,7 +15,7 @@ class MarginInTheOnlineRankingBound(WrongStatement):
     """
 
     reference = Reference("Shawe-Taylor and Cristianini", "Corollary 8.16")
-    printed = "updates <= (|Y| - 1) (R^2 + 1)/gamma^2, gamma of the batch algorithm"
+    printed = "updates <= (|Y| - 1) (R^2 + 1)/gamma^2, gamma of the batch algorithm (implied)"
     correct = "updates <= (|Y| - 1) (R^2 + 1)/gamma^2, gamma the margin for ||w||^2 + ||b||^2 = 1"
 
     def claims(self) -> tuple[Claim, Claim]:

@@ -16,7 +16,7 @@ class MarginInThePerceptronBound(WrongStatement):
     """
 
     reference = Reference("Shawe-Taylor and Cristianini", "Corollary 7.55")
-    printed = "updates <= R^2/gamma^2, gamma the margin of the hard margin machine"
+    printed = "updates <= R^2/gamma^2, gamma the margin of the hard margin machine (implied)"
     correct = "updates <= R^2/gamma^2, gamma its margin without offset"
 
     def claims(self) -> tuple[Claim, Claim]:

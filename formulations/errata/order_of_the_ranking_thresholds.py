@@ -14,7 +14,7 @@ class OrderOfTheRankingThresholds(WrongStatement):
     """
 
     reference = Reference("Shawe-Taylor and Cristianini", "Computation 8.8, (8.4)")
-    printed = "(8.4) gives a ranking rule: b_1 <= ... <= b_(|Y|-1) without saying so"
+    printed = "(8.4) gives a ranking rule: b_1 <= ... <= b_(|Y|-1) (implied)"
     correct = "(8.4) with the constraints b_y <= b_(y+1)"
 
     def claims(self) -> tuple[Claim, Claim]:

@@ -14,7 +14,8 @@ ROUNDING = 1e-6
 class PointsWithTheRankingMargin(WrongStatement):
     """nu l bounds from below what lies on or beyond the margin (at most gamma), not what achieves it (at least gamma).
 
-    That is what the bounds on the multipliers give, and what Theorem 7.33 says for two classes.
+    That is what the bounds on the multipliers give, and what Theorem 7.33 says for two classes. Of points, which may
+    stand at two thresholds each, there may be fewer.
     """
 
     reference = Reference("Shawe-Taylor and Cristianini", "Theorem 8.10")

@@ -18,8 +18,8 @@ class SigmoidAsAKernel(WrongStatement):
     def claims(self) -> tuple[Claim, Claim]:
         """The smallest eigenvalue of a kernel matrix of two points."""
         x = np.array([1.0, 2.0])
-        smallest = np.linalg.eigvalsh(np.tanh(np.outer(x, x) + 1))[0]
+        smallest, largest = np.linalg.eigvalsh(np.tanh(np.outer(x, x) + 1))
         return (
-            at_most("a = b = 1: 0 <= smallest eigenvalue", 0.0, smallest),
-            at_most("a = b = 1: smallest eigenvalue < 0", smallest, 0.0),
+            at_most("a = b = 1: 0 <= smallest eigenvalue", 0.0, smallest, scale=float(largest)),
+            at_most("a = b = 1: smallest eigenvalue < 0", smallest, 0.0, scale=float(largest)),
         )

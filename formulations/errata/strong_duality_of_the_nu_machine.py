@@ -15,8 +15,8 @@ class StrongDualityOfTheNuMachine(WrongStatement):
     The optimum of its Lagrangian dual is then 0, which is that of ||w||^2 <= 1. The text admits every nu > 0.
     """
 
-    reference = Reference("Shawe-Taylor and Cristianini", "(7.12), Theorem 7.33")
-    printed = "no duality gap for ||w||^2 = 1 and every nu in (0, 1]"
+    reference = Reference("Shawe-Taylor and Cristianini", "Remark 7.25 for (7.12), Theorem 7.33")
+    printed = "no duality gap for ||w||^2 = 1 and every nu in (0, 1] (implied)"
     correct = "no duality gap for ||w||^2 <= 1, or for nu so large that sqrt(-W) > 0"
 
     def claims(self) -> tuple[Claim, Claim]:

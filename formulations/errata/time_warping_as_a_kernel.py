@@ -20,8 +20,8 @@ class TimeWarpingAsAKernel(WrongStatement):
         """The smallest eigenvalue of the matrix of three sequences."""
         sequences = [np.zeros(1), np.ones(1), np.zeros(3)]
         K = np.exp([[-warped(squared_differences(x, z)) for z in sequences] for x in sequences])
-        smallest = np.linalg.eigvalsh(K)[0]
+        smallest, _, largest = np.linalg.eigvalsh(K)
         return (
-            at_most("0 <= smallest eigenvalue", 0.0, smallest),
-            at_most("smallest eigenvalue < 0", smallest, 0.0),
+            at_most("0 <= smallest eigenvalue", 0.0, smallest, scale=float(largest)),
+            at_most("smallest eigenvalue < 0", smallest, 0.0, scale=float(largest)),
         )

@@ -15,8 +15,8 @@ class UniquenessOfTheMultipliers(WrongStatement):
     """
 
     reference = Reference("Shawe-Taylor and Cristianini", "Remarks 7.4 and 7.24")
-    printed = "the problem of the algorithm has a unique solution (alpha)"
-    correct = "c and r are unique, alpha is not unless K is non-singular"
+    printed = "the optimisation has a unique solution (implied: alpha)"
+    correct = "c and r are unique; where K is singular alpha need not be"
 
     def claims(self) -> tuple[Claim, Claim]:
         """Two optimal alphas of the smallest sphere around a rectangle, their gaps, and their centres."""
@@ -26,6 +26,6 @@ class UniquenessOfTheMultipliers(WrongStatement):
         gaps = sum(certificate.bounds.relative_gap for certificate in found)
         centres = (found[0].primal.c - found[1].primal.c).norm
         return (
-            equal("distance of two optimal alphas = 0", np.linalg.norm(one - other), 0.0),
+            equal("distance of two optimal alphas = 0", np.linalg.norm(one - other), 0.0, scale=1.0),
             at_most("their gaps and the distance of their centres = 0", gaps + centres, 0.0, scale=1.0),
         )

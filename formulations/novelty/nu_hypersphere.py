@@ -6,11 +6,11 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from formulations.limits import check_at_most
 from formulations.novelty.spheres import sphere_claims, squared_distances
 from kopt import (
     Claim,
     Formulation,
-    InputError,
     Point,
     Program,
     Reference,
@@ -51,12 +51,7 @@ class NuHypersphere(Formulation):
 
     def requires(self, s: Sample) -> None:
         """The multipliers must be able to add up to nu."""
-        largest = float(np.sum(s.costs)) / s.n
-        if self.nu > largest * (1 + 1e-12):
-            raise InputError(
-                f"nu is {self.nu:g}, but with these costs it can be at most {largest:.6g}.",
-                f"Choose nu <= {largest:.6g}.",
-            )
+        check_at_most("nu", self.nu, float(np.sum(s.costs)) / s.n, "these costs")
 
     def primal(self, s: View) -> Program:
         """Squared radius against excess."""

@@ -6,13 +6,13 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import case_claims
+from formulations.limits import check_at_most
 from formulations.novelty.spheres import squared_distances
 from formulations.scikit_learn import coefficients, expect
+from formulations.statements import NEARLY_CANCELS, case_claims, radius
 from kopt import (
     Claim,
     Formulation,
-    InputError,
     Point,
     Program,
     Reference,
@@ -54,12 +54,7 @@ class OneClass(Formulation):
 
     def requires(self, s: Sample) -> None:
         """The multipliers must be able to add up to 1."""
-        largest = float(np.sum(s.costs)) / s.n
-        if self.nu > largest * (1 + 1e-12):
-            raise InputError(
-                f"nu is {self.nu:g}, but with these costs it can be at most {largest:.6g}.",
-                f"Choose nu <= {largest:.6g}.",
-            )
+        check_at_most("nu", self.nu, float(np.sum(s.costs)) / s.n, "these costs")
 
     def bound(self, s: View) -> np.ndarray:
         """Upper bound 1/(nu l) of each multiplier, times its cost."""
@@ -118,12 +113,13 @@ class OneClass(Formulation):
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The nu-property, what rho consists of, which multipliers are at a bound, and the sphere."""
         w, rho, C = primal.w, primal.rho, self.bound(s)
-        excess, unit = rho - w.values, float(np.max(s.diagonal()))
+        excess, unit = rho - w.values, radius(s) * max(w.norm, NEARLY_CANCELS * radius(s))
         yield from counting_claims(excess, s.costs, self.nu * s.n, unit)
         yield equal("rho = ||w||^2 + 1/(nu l) sum xi", rho, w.norm_squared + C @ primal.xi, scale=unit)
         yield from case_claims(dual.alpha, primal.xi, excess, C, unit, unit, ("<w, phi>", "rho"), "1/(nu l)")
-        if np.ptp(s.diagonal()) <= 1e-12 * unit:
-            distances, R = squared_distances(s, w), unit - 2 * rho + w.norm_squared
+        square = radius(s) ** 2
+        if np.ptp(s.diagonal()) <= 1e-12 * square:
+            distances, R = squared_distances(s, w), square - 2 * rho + w.norm_squared
             sphere = R + C @ np.maximum(0.0, distances - R)
             W = s.diagonal() @ dual.alpha - s.combination(dual.alpha).norm_squared
-            yield equal("the sphere of the same alpha: r^2 + 1/(nu l) sum (d^2 - r^2)_+ = W", sphere, W, scale=unit)
+            yield equal("the sphere of the same alpha: r^2 + 1/(nu l) sum (d^2 - r^2)_+ = W", sphere, W, scale=square)

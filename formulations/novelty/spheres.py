@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.classification.margins import case_claims
+from formulations.statements import case_claims
 from kopt import Claim, Point
 
 

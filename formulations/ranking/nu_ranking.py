@@ -6,16 +6,16 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.margins import radius, relaxation_claim
+from formulations.limits import check_at_most
 from formulations.ranking.thresholds import (
     NU,
     Thresholds,
     above_thresholds,
     best_margin_and_thresholds,
-    check_nu,
     margin_claims,
     rank_costs,
 )
+from formulations.statements import radius, relaxation_claim
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, parameter
 
 
@@ -56,7 +56,7 @@ class NuRanking(Formulation):
     def requires(self, s: Sample) -> None:
         """The multipliers at each threshold balance, and must be able to add up to 1."""
         costs = rank_costs(s)
-        check_nu(self.nu, 2 * float(np.minimum(costs[:-1], costs[1:]).sum()) / s.n)
+        check_at_most("nu", self.nu, 2 * float(np.minimum(costs[:-1], costs[1:]).sum()) / s.n, "these ranks")
 
     def bound(self, s: View) -> np.ndarray:
         """Upper bound 1/(nu l) of each multiplier, times the cost of its point."""

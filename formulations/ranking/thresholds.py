@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from kopt import Claim, Domain, InputError, Point, Sample, View, counting_claims, equal, minimise_hinges
+from kopt import Claim, Domain, Point, Sample, View, counting_claims, equal, minimise_hinges
 
 # nu bounds a number of constraints, of which a point may have two: it may exceed 1.
 NU = Domain("a finite number > 0", lambda value: value > 0, typical=(0.08, 1.2))
@@ -88,15 +88,6 @@ def rank_costs(s: Sample) -> np.ndarray:
     """The total cost of each rank."""
     assert s.y is not None
     return np.bincount(s.y.astype(int), weights=s.costs)[1:]
-
-
-def check_nu(nu: float, largest: float) -> None:
-    """Refuse a nu for which the multipliers cannot add up to 1."""
-    if nu > largest * (1 + 1e-12):
-        raise InputError(
-            f"nu is {nu:.12g}, but with these ranks it can be at most {largest:.12g}.",
-            f"Choose nu <= {largest:.12g}.",
-        )
 
 
 def margin_claims(s: View, nu: float, primal: Point, dual: Point, unit: float) -> Iterator[Claim]:

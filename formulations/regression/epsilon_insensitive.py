@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import cvxpy as cp
-import numpy as np
 
-from formulations.regression.tubes import best_offset, multipliers, slacks, tube_claims
+from formulations.regression.tubes import best_offset, linear_loss_claims, multipliers, slacks
 from formulations.scikit_learn import coefficients, expect
-from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal, nonnegative, positive
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, nonnegative, positive
 
 
 class EpsilonInsensitive(Formulation):
@@ -94,9 +93,4 @@ class EpsilonInsensitive(Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """Remark 7.48: what the multipliers pay for, and where the errors lie."""
-        beta = dual.alpha_hat - dual.alpha
-        spent = primal.w.norm_squared + self.C * s.costs @ (primal.xi + primal.xi_hat)
-        earned = s.y @ beta - self.epsilon * np.sum(dual.alpha_hat + dual.alpha)
-        size = float(np.abs(s.y) @ np.abs(beta))
-        yield equal("y' beta - epsilon |beta| = ||w||^2 + C sum (xi + xi_hat)", earned, spent, scale=size)
-        yield from tube_claims(s, primal, dual, self.epsilon, self.C * s.costs, size)
+        yield from linear_loss_claims(s, primal, dual, self.C, self.epsilon)

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 import cvxpy as cp
-import numpy as np
 
-from formulations.regression.tubes import slacks, tube_claims
-from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, nonnegative, positive
+from formulations.regression.tubes import linear_loss_claims, slacks
+from kopt import Claim, Formulation, Point, Program, Reference, Task, View, nonnegative, positive
 
 
 class EpsilonInsensitiveWithoutOffset(Formulation):
@@ -75,9 +74,4 @@ class EpsilonInsensitiveWithoutOffset(Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """Remark 7.48: what the multipliers pay for, and where the errors lie."""
-        beta = dual.alpha_hat - dual.alpha
-        spent = primal.w.norm_squared + self.C * s.costs @ (primal.xi + primal.xi_hat)
-        earned = s.y @ beta - self.epsilon * np.sum(dual.alpha_hat + dual.alpha)
-        size = float(np.abs(s.y) @ np.abs(beta))
-        yield equal("y' beta - epsilon |beta| = ||w||^2 + C sum (xi + xi_hat)", earned, spent, scale=size)
-        yield from tube_claims(s, primal, dual, self.epsilon, self.C * s.costs, size)
+        yield from linear_loss_claims(s, primal, dual, self.C, self.epsilon)

@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.regression.fits import shortest_fit
-from formulations.regression.tubes import tube_claims
+from formulations.regression.tubes import objective_size, tube_claims
 from kopt import Claim, Combination, Formulation, Point, Program, Reference, Sample, Task, View, equal, nonnegative
 from kopt.kernels import Gaussian, Linear, Polynomial
 
@@ -71,7 +71,10 @@ class HardTube(Formulation):
         )
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
-        """w = sum_i (alpha_hat_i - alpha_i) phi(x_i), moved into the tube by the shortest vectors that do so."""
+        """w = sum_i (alpha_hat_i - alpha_i) phi(x_i), moved into the tube by as many shortest vectors as it takes.
+
+        Where the points are dependent that may be many; what is then left outside the tube, the certificate shows.
+        """
         w = s.combination(dual.alpha_hat - dual.alpha)
         for _ in range(PROJECTIONS):
             outside = self._outside(s, w)
@@ -90,7 +93,7 @@ class HardTube(Formulation):
         """What the multipliers add up to, and where the errors lie."""
         beta = dual.alpha_hat - dual.alpha
         earned = s.y @ beta - self.epsilon * np.sum(dual.alpha_hat + dual.alpha)
-        size = float(np.abs(s.y) @ np.abs(beta))
+        size = objective_size(s, beta)
         yield equal("y' beta - epsilon |beta| = ||w||^2", earned, primal.w.norm_squared, scale=size)
         yield from tube_claims(s, primal, dual, self.epsilon, np.inf, size)
 

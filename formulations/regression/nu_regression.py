@@ -6,7 +6,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.regression.tubes import best_offset, multipliers, slacks, tube_claims
+from formulations.regression.tubes import best_offset, multipliers, objective_size, slacks, tube_claims
 from formulations.scikit_learn import coefficients, expect
 from kopt import (
     Claim,
@@ -107,10 +107,13 @@ class NuRegression(Formulation):
         return (top + bottom) / 2, max(0.0, (top - bottom) / 2)
 
     def to_scikit_learn(self, s: Sample) -> Any:
-        """NuSVR, whose C is the one of a single point, C/l, and whose nu is a fraction of the total cost."""
+        """NuSVR, whose C is the one of a single point, C/l, and whose nu is a fraction of the total cost.
+
+        Beyond the mean cost nu changes nothing.
+        """
         from sklearn.svm import NuSVR
 
-        return NuSVR(C=self.C / s.n, nu=self.nu / float(np.mean(s.costs)), kernel="precomputed")
+        return NuSVR(C=self.C / s.n, nu=min(1.0, self.nu / float(np.mean(s.costs))), kernel="precomputed")
 
     @classmethod
     def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:
@@ -132,7 +135,7 @@ class NuRegression(Formulation):
         beta = dual.alpha_hat - dual.alpha
         C = self.C * s.costs / s.n
         spent = primal.w.norm_squared + self.C * self.nu * primal.epsilon + C @ (primal.xi + primal.xi_hat)
-        size = float(np.abs(s.y) @ np.abs(beta))
+        size = objective_size(s, beta)
         yield equal("y' beta = ||w||^2 + C (nu epsilon + 1/l sum (xi + xi_hat))", s.y @ beta, spent, scale=size)
         unused = primal.epsilon * (self.C * self.nu - np.sum(np.abs(beta)))
         yield equal("|beta| = C nu where epsilon > 0: epsilon (C nu - |beta|) = 0", unused, 0.0, scale=size)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.regression.tubes import best_offset, slacks
+from formulations.regression.tubes import best_offset, objective_size, slacks
 from kopt import Claim, Formulation, Point, Program, Reference, Task, View, equal, nonnegative, positive
 
 
@@ -80,7 +80,7 @@ class QuadraticEpsilonInsensitive(Formulation):
         yield equal("||beta / C - sgn(r) (|r| - epsilon)_+|| = 0", left, 0.0, scale=size)
         spent = primal.w.norm_squared + C @ (primal.xi**2 + primal.xi_hat**2)
         earned = s.y @ beta - self.epsilon * np.sum(dual.alpha_hat + dual.alpha) / 2
-        terms = float(np.abs(s.y) @ np.abs(beta))
+        terms = objective_size(s, beta)
         yield equal("y' beta - epsilon |beta| = ||w||^2 + C sum (xi^2 + xi_hat^2)", earned, spent, scale=terms)
         squares = float(dual.alpha @ dual.alpha + dual.alpha_hat @ dual.alpha_hat)
         yield equal("alpha_i alpha_hat_i = 0", dual.alpha @ dual.alpha_hat, 0.0, scale=squares)

@@ -62,7 +62,7 @@ class RidgeInBall(Formulation):
         """w = -B u / ||u|| with u = sum_i beta_i phi(x_i); where u is short, that or the shortest fit of y - xi."""
         u = s.combination(dual.beta)
         w = u.direction() * -self.B
-        if _length(s, u) <= SHORT:
+        if self._length(s, u) <= SHORT:
             w = min((w, self._inside(s, dual.beta)), key=lambda each: s.costs @ (s.y - each.values) ** 2)
         return {"w": w, "xi": residuals(s, w)}
 
@@ -77,7 +77,7 @@ class RidgeInBall(Formulation):
         value, size = s.costs @ primal.xi**2, float(s.costs @ s.y**2)
         yield equal("-y' beta / 2 = sum xi^2 + lambda B^2", -0.5 * s.y @ dual.beta, value + ridge * self.B**2, size)
         yield equal("lambda (||w||^2 - B^2) = 0", ridge * (primal.w.norm_squared - self.B**2), 0.0, scale=size)
-        if _length(s, u) > CANCELLED:
+        if self._length(s, u) > CANCELLED:
             alpha = u.direction() * -self.B
             left = np.linalg.norm(alpha.values - dual.beta / (2 * s.costs) - s.y)
             yield equal("||(K + lambda I) alpha - y|| = 0", left, 0.0, scale=float(np.linalg.norm(s.y)))
@@ -85,7 +85,7 @@ class RidgeInBall(Formulation):
             yield at_most("||w|| <= B (lambda = 0: least squares)", primal.w.norm, self.B)
             yield equal("sum xi^2 = y' (I - K K^+) y", value, least_squares_value(s, s.y, s.costs), scale=size)
 
-
-def _length(s: View, u: Combination) -> float:
-    """The length of a combination, relative to its terms laid end to end."""
-    return u.norm / (s.sample.gram().uncancelled(u.coefficients) or 1.0)
+    def _length(self, s: View, u: Combination) -> float:
+        """The length of u, relative to its terms laid end to end and to those of beta = -2 y, where w = 0."""
+        gram = s.sample.gram()
+        return u.norm / (gram.uncancelled(u.coefficients) + gram.uncancelled(2 * s.costs * s.y) or 1.0)

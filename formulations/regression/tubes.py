@@ -7,6 +7,9 @@ import numpy as np
 
 from kopt import Claim, Point, View, equal, minimise_hinges
 
+# Objectives below this fraction of what fitting the targets would take are compared with that.
+NEARLY_NOTHING = 1e-3
+
 
 def slacks(errors: np.ndarray, epsilon: float) -> dict[str, np.ndarray]:
     """How far each error is below and above the tube."""
@@ -23,6 +26,26 @@ def best_offset(errors: np.ndarray, weights: np.ndarray, epsilon: float = 0.0, p
     return minimise_hinges(
         0.0, rising=(weights, errors + epsilon), falling=(weights, errors - epsilon), power=power
     ).chosen
+
+
+def objective_size(s: View, beta: np.ndarray) -> float:
+    """The size of the objective, |y|' |beta|; where all multipliers vanish, a fraction of what fitting y would take.
+
+    A vector with the values y has at least the squared length y'y / tr K.
+    """
+    trace = float(np.sum(s.diagonal()))
+    fitted = float(s.y @ s.y) / trace if trace > 0 else float(np.sum(np.abs(s.y)))
+    return max(float(np.abs(s.y) @ np.abs(beta)), NEARLY_NOTHING * fitted)
+
+
+def linear_loss_claims(s: View, primal: Point, dual: Point, C: float, epsilon: float) -> Iterator[Claim]:
+    """Remark 7.48 for the linear loss: what the multipliers pay for, and where the errors lie."""
+    beta = dual.alpha_hat - dual.alpha
+    spent = primal.w.norm_squared + C * s.costs @ (primal.xi + primal.xi_hat)
+    earned = s.y @ beta - epsilon * np.sum(dual.alpha_hat + dual.alpha)
+    size = objective_size(s, beta)
+    yield equal("y' beta - epsilon |beta| = ||w||^2 + C sum (xi + xi_hat)", earned, spent, scale=size)
+    yield from tube_claims(s, primal, dual, epsilon, C * s.costs, size)
 
 
 def tube_claims(
