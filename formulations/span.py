@@ -12,12 +12,6 @@ def coordinates(s: View) -> np.ndarray:
     return Phi if Phi.shape[1] else np.zeros((s.n, 1))
 
 
-def coefficients(s: View, w: np.ndarray) -> np.ndarray:
-    """Coefficients c with sum_i c_i phi(x_i) = w, for a vector in these coordinates."""
-    gram = s.sample.gram()
-    return gram.coefficients(w) if gram.factor.size else np.zeros(s.n)
-
-
 def vanishing(s: View, c: cp.Expression) -> cp.Constraint:
     """sum_i c_i phi(x_i) = 0, in coordinates: c = 0 if the points are independent in feature space."""
     if s.sample.gram().factor.shape[1] == s.n:

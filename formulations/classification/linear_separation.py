@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import cvxpy as cp
 import numpy as np
-from scipy.optimize import linprog
 
-from formulations.span import coefficients, coordinates, vanishing
+from formulations.span import vanishing
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Linear, Polynomial
 
@@ -25,7 +24,7 @@ class LinearSeparation(Formulation):
     1 - m_i is the slack of the point, and its hinge loss at the optimum. Nothing is paid for the length of w, so the
     optimum is 0 if and only if the classes can be separated through the origin, then by many w and with alpha = 0
     alone; otherwise alpha weighs the points y_i phi(x_i) to 0, which shows that no w separates them. The multipliers do
-    not determine w, which is found by the linear program itself. With costs c_i per point, 1 - m_i becomes
+    not determine w: kopt finds it from the primal. With costs c_i per point, 1 - m_i becomes
     c_i (1 - m_i), and alpha_i <= c_i.
 
     >>> import kopt
@@ -73,12 +72,6 @@ class LinearSeparation(Formulation):
             multipliers={"mu": costs - alpha},
         )
 
-    def recover(self, s: View, dual: Point) -> dict[str, object]:
-        """w solves the linear program, and m_i is as large as it allows."""
-        Phi = coordinates(s)
-        w = s.combination(coefficients(s, least_hinge_losses(s.y[:, None] * Phi, s.costs)))
-        return {"w": w, "m": np.minimum(1.0, s.y * w.values)}
-
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The losses are hinge losses, which count at least the mistakes; where the multipliers are 0 or 1."""
         margins, all_costs = s.y * primal.w.values, float(np.sum(s.costs))
@@ -91,24 +84,3 @@ class LinearSeparation(Formulation):
         yield equal("alpha = 1 within the margin: sum (1 - alpha) (1 - y f)_+ = 0", unpaid, 0.0, scale=all_costs)
         mistakes = np.sum(s.costs[margins < -1e-9])
         yield at_most("weight of the mistakes <= sum alpha", mistakes, np.sum(dual.alpha), scale=all_costs)
-
-
-def least_hinge_losses(A: np.ndarray, costs: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
-    """A v that minimises sum_i c_i (1 - (A v)_i)_+ with order @ v <= 0; without loss, if there is one."""
-    n, width = A.shape
-    rows, right = np.hstack([-A, -np.eye(n)]), -np.ones(n)
-    if order is not None:
-        rows = np.vstack([rows, np.hstack([order, np.zeros((len(order), n))])])
-        right = np.append(right, np.zeros(len(order)))
-    found = linprog(
-        np.concatenate([np.zeros(width), costs]),
-        A_ub=rows,
-        b_ub=right,
-        bounds=[(None, None)] * width + [(0, None)] * n,
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if found.x is None:
-        return np.zeros(width)
-    v = found.x[:width]
-    smallest = float(np.min(A @ v))
-    return np.asarray(v / smallest if 0 < smallest < 1 else v)

@@ -6,9 +6,8 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.classification.linear_separation import least_hinge_losses
 from formulations.ranking.thresholds import Thresholds, above_thresholds
-from formulations.span import coefficients, coordinates
+from formulations.span import coordinates
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Linear, Polynomial
 
@@ -31,8 +30,8 @@ class RankSeparation(Formulation):
 
     with eta_0 = eta_(k-1) = 0. 1 - m_l_i and 1 - m_u_i are the slacks of the two margins of a point. Nothing is paid
     for the length of w, so the optimum is 0 if and only if some w and b rank every point correctly, then by many and
-    with alpha = 0 alone. The multipliers do not determine w, which is found by the linear program itself. With costs
-    c_i per point, a slack becomes c_i times it, and the multipliers are at most c_i.
+    with alpha = 0 alone. The multipliers do not determine w: kopt finds it from the primal. With costs c_i per
+    point, a slack becomes c_i times it, and the multipliers are at most c_i.
 
     >>> import kopt
     >>> sample = kopt.Sample([[0.0], [1.0], [3.0], [2.0]], [1, 2, 3, 1])
@@ -95,23 +94,6 @@ class RankSeparation(Formulation):
             ],
             multipliers={"mu_l": c_l - alpha_l, "mu_u": c_u - alpha_u},
         )
-
-    def recover(self, s: View, dual: Point) -> dict[str, object]:
-        """w and b solve the linear program, and the margins are as large as they allow."""
-        t, Phi = Thresholds(s.y), coordinates(s)
-        at_threshold = np.eye(t.count)
-        A = np.vstack(
-            [
-                np.hstack([-Phi[t.lower], at_threshold[t.above]]),
-                np.hstack([Phi[t.upper], -at_threshold[t.below]]),
-            ]
-        )
-        order = np.hstack([np.zeros((t.count - 1, Phi.shape[1])), at_threshold[:-1] - at_threshold[1:]])
-        v = least_hinge_losses(A, np.append(s.costs[t.lower], s.costs[t.upper]), order)
-        w = s.combination(coefficients(s, v[: Phi.shape[1]]))
-        b = np.maximum.accumulate(v[Phi.shape[1] :])
-        m_l, m_u = (np.minimum(1.0, -excess) for excess in t.excess(w.values, b, 0.0))
-        return {"w": w, "b": b, "m_l": m_l, "m_u": m_u}
 
     def decision(self, s: Any, primal: Point) -> np.ndarray:
         """<w, phi(x)> - b_y, one column for each threshold (Definition 8.4)."""
