@@ -1,10 +1,20 @@
 """What the machines share of scikit-learn's conventions."""
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from kopt import InputError
+
+
+def estimator(module: str, name: str, **parameters: Any) -> Any:
+    """An estimator of scikit-learn for a precomputed kernel, not fitted."""
+    try:
+        cls = getattr(import_module(f"sklearn.{module}"), name)
+    except ModuleNotFoundError:
+        raise InputError("scikit-learn is not installed.", "Install it: pip install scikit-learn.") from None
+    return cls(kernel="precomputed", **parameters)
 
 
 def expect(fitted: Any, name: str, n: int) -> None:
@@ -20,6 +30,11 @@ def expect(fitted: Any, name: str, n: int) -> None:
 
 def coefficients(fitted: Any, n: int) -> np.ndarray:
     """The coefficients of f = sum_i coef_i k(x_i, .) + b: LIBSVM keeps those of the support vectors only."""
+    found = fitted.dual_coef_.toarray() if hasattr(fitted.dual_coef_, "toarray") else fitted.dual_coef_
+    if len(found) > 1:
+        raise InputError(
+            f"This {type(fitted).__name__} tells {len(found) + 1} classes apart.", "Fit one with two classes."
+        )
     coefficients = np.zeros(n)
-    coefficients[fitted.support_] = fitted.dual_coef_[0]
+    coefficients[fitted.support_] = found[0]
     return coefficients

@@ -11,7 +11,7 @@ from typing import Any
 import cvxpy as cp
 
 from kopt.discovery import offered
-from kopt.errors import InputError
+from kopt.errors import InputError, ParameterError
 from kopt.formulation import Formulation, check_arguments
 from kopt.locations import BriefTraceback
 from kopt.sample import Sample
@@ -44,7 +44,14 @@ class Conversion:
 
     def __call__(self, solution: Solution) -> Solution:
         """The converted solution, certified on its own."""
-        found = self.rule(solution)
+        try:
+            found = self.rule(solution)
+        except ParameterError as error:
+            raise InputError(
+                f"No {self.target.__name__} is equivalent to this solution of {solution.formulation!r}: "
+                f"{error.what[0].lower()}{error.what[1:]}",
+                "Choose other parameters.",
+            ) from None
         sample = found.sample or solution.sample
         check_arguments(found.formulation, sample)
         step = f"{solution.formulation!r} -> {found.formulation!r} by {self.law}"
@@ -72,9 +79,9 @@ def converts(
 def convert(answer: Any, to: Any, sample: Sample | None = None) -> Solution:
     """An answer read as the solution of another formulation, with the parameter that makes the two equivalent.
 
-    answer   a solution; a fitted estimator of scikit-learn; or a solved CVXPY problem made by `formulation.problem`
+    answer   a solution; a fitted estimator of scikit-learn; or a solved primal made by `formulation.problem(sample)`
     to       the class of the formulation wanted; for a CVXPY problem the formulation it was made from
-    sample   the data of an estimator or of a CVXPY problem
+    sample   the data of an estimator or of a CVXPY problem; a solution has its own
 
     Nothing is solved again: the variables are translated, and the certificate is computed anew from the data. Where
     no single entry of the dictionary leads there, several are taken in turn.
@@ -89,12 +96,14 @@ def convert(answer: Any, to: Any, sample: Sample | None = None) -> Solution:
     with BriefTraceback():
         converted = _converted(answer, to, sample)
     if not converted.certificate.holds(TOLERANCE):
-        warnings.warn(doubt(converted.certificate, "the conversion"), CertificateWarning, stacklevel=2)
+        warnings.warn(doubt(converted.certificate, "The converted answer"), CertificateWarning, stacklevel=2)
     return converted
 
 
 def _converted(answer: Any, to: Any, sample: Sample | None) -> Solution:
     if isinstance(answer, Solution):
+        if sample is not None:
+            raise InputError("A solution has a sample of its own.", "Leave sample= out.")
         return _along_a_path(answer, _checked_class(to))
     if not isinstance(sample, Sample):
         raise InputError(
@@ -107,9 +116,11 @@ def _converted(answer: Any, to: Any, sample: Sample | None) -> Solution:
                 "A CVXPY problem does not say which parameters it has.",
                 "Give the formulation it was made from, such as to=SoftMargin(C=1.0).",
             )
-        return _from_elsewhere(Equivalent(to, primal_values(answer, to, sample)), sample, "CVXPY")
-    found = _checked_class(to).from_scikit_learn(answer, sample)
-    return _from_elsewhere(Equivalent(*found), sample, type(answer).__name__)
+        return _from_elsewhere(Equivalent(to, primal_values(answer, to, sample)), sample, "primal", "CVXPY")
+    cls = _checked_class(to)
+    cls.task.check(sample.y)
+    found = cls.from_scikit_learn(answer, sample)
+    return _from_elsewhere(Equivalent(*found), sample, "dual", type(answer).__name__)
 
 
 def _checked_class(to: Any) -> type[Formulation]:
@@ -118,12 +129,10 @@ def _checked_class(to: Any) -> type[Formulation]:
     raise InputError(f"The target is {to!r:.60}.", "Give the class of a formulation, such as to=NuSoftMargin.")
 
 
-def _from_elsewhere(found: Equivalent, sample: Sample, origin: str) -> Solution:
+def _from_elsewhere(found: Equivalent, sample: Sample, side: str, origin: str) -> Solution:
     check_arguments(found.formulation, sample)
     certificate = certify(found.formulation, sample, found.answer)
-    return Solution(
-        found.formulation, sample, "dual", "conversion", (), certificate, origin=(f"an answer of {origin}",)
-    )
+    return Solution(found.formulation, sample, side, "conversion", (), certificate, origin=(f"an answer of {origin}",))
 
 
 def _along_a_path(solution: Solution, target: type[Formulation]) -> Solution:

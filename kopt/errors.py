@@ -14,6 +14,10 @@ class InputError(KoptError, ValueError):
     """The data, a parameter or an answer cannot be used as it is."""
 
 
+class ParameterError(InputError):
+    """A parameter lies outside its domain."""
+
+
 class NoDual(InputError):
     """A formulation without a dual was asked for what needs one."""
 

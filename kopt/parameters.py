@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kopt.errors import InputError
+from kopt.errors import InputError, ParameterError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Domain:
         """Refuse a value outside the domain."""
         number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if not number or not np.isfinite(value) or not self.contains(float(value)):
-            raise InputError(f"The parameter {name} is {value!r}, but must be {self.words}.", f"Choose {name} so.")
+            raise ParameterError(f"The parameter {name} is {value!r}, but must be {self.words}.", f"Choose {name} so.")
 
     def draw(self, rng: np.random.Generator) -> float:
         """A random number of the set other than 1, as likely small as large, with three digits for work by hand."""

@@ -46,6 +46,7 @@ class Sample:
             raise InputError("The sample is empty.", "Give at least one point.")
         self.y: Any = None if y is None else _vector("y", y, self.n)
         self.costs = np.ones(self.n) if costs is None else _checked_costs(_vector("costs", costs, self.n))
+        self.budget = budget
         self.grams = {name: Gram(each, self.X, budget=budget) for name, each in kernels.items()}
 
     @classmethod
@@ -67,6 +68,16 @@ class Sample:
                 "Give one matrix per kernel, all on the same points.",
             )
         return cls(np.arange(n), y, kernel=kernels, costs=costs)
+
+    def relabelled(self, y: Any, costs: Any = ...) -> Sample:
+        """The same points and kernels with other labels; with the same costs where none are given, None for none.
+
+        >>> Sample([[0.0], [1.0]], [1, 2]).relabelled([-1, 1]).y
+        array([-1.,  1.])
+        """
+        kernels = {name: gram.kernel for name, gram in self.grams.items()}
+        costs = self.costs if costs is ... else costs
+        return Sample(self.X, y, kernel=kernels, costs=costs, budget=self.budget)
 
     def gram(self, kernel: str | None = None) -> Gram:
         """The Gram matrix of one kernel, by name; the first one where none is named."""

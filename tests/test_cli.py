@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+import kopt
 from kopt.cli import main
 from kopt.cli.progress import Progress
 from kopt.referee.verdict import Judgement, Verdict

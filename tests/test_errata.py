@@ -74,7 +74,7 @@ def test_what_is_nearly_right_is_neither_refuted_nor_supported():
 
 
 def test_the_command_prints_the_table(capsys):
-    assert main(["errata", "Theorem 7.38"]) == 0
+    assert main(["errata", "Theorem", "7.38"]) == 0
     printed = capsys.readouterr().out
     assert printed.split()[:5] == ["text", "place", "printed", "correct", "evidence"]
     assert "1 errata, 0 without evidence" in printed
@@ -83,12 +83,13 @@ def test_the_command_prints_the_table(capsys):
 def test_the_command_prints_json(capsys):
     assert main(["errata", "7.38", "--json"]) == 0
     [found] = json.loads(capsys.readouterr().out)
-    assert set(found) == {"text", "place", "printed", "correct", "evidence"}
+    assert set(found) == {"name", "text", "place", "printed", "correct", "evidence", "refuted", "supported"}
+    assert found["refuted"] is found["supported"] is True
 
 
 def test_an_unknown_word_is_refused(capsys):
-    assert main(["errata", "Theorem 99"]) == 2
-    assert "There is no erratum with Theorem 99 in it." in capsys.readouterr().err
+    assert main(["errata", "Theorem", "99"]) == 2
+    assert "There is no erratum with Theorem and 99 in it." in capsys.readouterr().err
 
 
 def test_missing_evidence_is_said(capsys, monkeypatch):

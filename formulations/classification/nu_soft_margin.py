@@ -7,7 +7,7 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.classification.margins import best_margin_and_offset, best_offset, check_nu, class_sums, hull_points
-from formulations.scikit_learn import coefficients, expect
+from formulations.scikit_learn import coefficients, estimator, expect
 from formulations.statements import NEARLY_CANCELS, case_claims, radius
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, counting_claims, equal, fraction
 
@@ -81,9 +81,7 @@ class NuSoftMargin(Formulation):
 
     def to_scikit_learn(self, s: Sample) -> Any:
         """NuSVC, whose nu is a fraction of the total cost."""
-        from sklearn.svm import NuSVC
-
-        return NuSVC(nu=self.nu / float(np.mean(s.costs)), kernel="precomputed")
+        return estimator("svm", "NuSVC", nu=self.nu / float(np.mean(s.costs)))
 
     @classmethod
     def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:

@@ -7,7 +7,7 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.classification.margins import best_offset
-from formulations.scikit_learn import coefficients, expect
+from formulations.scikit_learn import coefficients, estimator, expect
 from formulations.statements import case_claims
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal, positive
 
@@ -70,9 +70,7 @@ class SoftMargin(Formulation):
 
     def to_scikit_learn(self, s: Sample) -> Any:
         """SVC with the same C; costs are its sample_weight."""
-        from sklearn.svm import SVC
-
-        return SVC(C=self.C, kernel="precomputed")
+        return estimator("svm", "SVC", C=self.C)
 
     @classmethod
     def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:

@@ -1,1 +1,1 @@
-"""The dictionary between parametrisations: each file ties two machines together, in both directions."""
+"""The dictionary between parametrisations: each file ties machines together, in both directions where there are two."""

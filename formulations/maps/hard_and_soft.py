@@ -3,6 +3,7 @@
 import numpy as np
 
 from formulations.classification import HardMargin, SoftMargin
+from formulations.maps.soft_and_nu_hyperspheres import refuse_a_point
 from formulations.novelty import Hypersphere, SoftHypersphere
 from kopt import Equivalent, InputError, Solution, converts
 
@@ -36,6 +37,7 @@ def to_soft_hypersphere(solution: Solution) -> Equivalent:
 @converts(SoftHypersphere, Hypersphere, law="all xi_i = 0")
 def to_hard_hypersphere(solution: Solution) -> Equivalent:
     """The same sphere, where no point is outside."""
+    refuse_a_point(solution)
     _refuse_slacks(solution, unit=float(solution.sample.gram().diagonal.max()))
     return Equivalent(Hypersphere(), {**_of(solution, "c", "R"), "alpha": solution.dual.alpha})
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from formulations.maps.sizes import as_fraction, divisor
 from formulations.regression import EpsilonInsensitive, NuRegression
 from kopt import Equivalent, Solution, converts
 
@@ -18,7 +19,8 @@ def to_nu(solution: Solution) -> Equivalent:
     """epsilon is the multiplier of the sum of the multipliers, so that the sum is at its bound C l nu."""
     machine, dual = solution.formulation, solution.dual
     C = machine.C * solution.sample.n
-    nu = float(np.sum(dual.alpha + dual.alpha_hat)) / C
+    total = divisor("The sum of the multipliers", float(np.sum(dual.alpha + dual.alpha_hat)), C, solution)
+    nu = as_fraction(total / C)
     return Equivalent(NuRegression(C=C, nu=nu), {**_same(solution), "epsilon": machine.epsilon})
 
 

@@ -1,9 +1,13 @@
-"""Quantities by which a map divides, refused where they vanish."""
+"""What the maps share: divisors, refused where they vanish, and fractions."""
+
+import math
 
 from kopt import InputError, Solution
 
 # Below this fraction of its unit a margin or a multiplier that a solver found is a zero.
 VANISHING = 1e-7
+# What rounding adds to a quotient of two numbers that are equal.
+LAST_DIGITS = 1e-12
 
 
 def divisor(name: str, value: float, unit: float, solution: Solution) -> float:
@@ -19,3 +23,13 @@ def divisor(name: str, value: float, unit: float, solution: Solution) -> float:
 def radius(solution: Solution) -> float:
     """The length of the longest point in feature space: the unit of margins."""
     return float(solution.sample.gram().diagonal.max() ** 0.5)
+
+
+def per_radius(solution: Solution) -> float:
+    """The unit of a weight vector with functional margins; infinite where all points are 0 and no vector has any."""
+    return 1 / radius(solution) if radius(solution) > 0 else math.inf
+
+
+def as_fraction(nu: float) -> float:
+    """A nu that only its last digits carry beyond 1."""
+    return 1.0 if 1 < nu <= 1 + LAST_DIGITS else nu

@@ -4,7 +4,7 @@ import numpy as np
 
 from formulations.classification import SoftMargin, UnitSoftMargin
 from formulations.classification.margins import smallest_cost
-from formulations.maps.sizes import divisor, radius
+from formulations.maps.sizes import divisor, per_radius, radius
 from kopt import Equivalent, Solution, converts
 
 
@@ -30,7 +30,7 @@ def to_unit(solution: Solution) -> Equivalent:
     The margin 1 / ||w|| is one of several where a class has no free multiplier.
     """
     primal, alpha = solution.primal, solution.dual.alpha
-    length = divisor("The length of w", primal.w.norm, 1 / radius(solution), solution)
+    length = divisor("The length of w", primal.w.norm, per_radius(solution), solution)
     total = float(np.sum(alpha))
     answer = {
         "w": primal.w / length,

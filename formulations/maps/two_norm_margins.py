@@ -3,7 +3,7 @@
 import numpy as np
 
 from formulations.classification import HardMargin, TwoNormSoftMargin, UnitHardMargin, UnitTwoNormSoftMargin
-from formulations.maps.sizes import divisor, radius
+from formulations.maps.sizes import divisor, per_radius, radius
 from kopt import Equivalent, Sample, Solution, converts
 
 
@@ -26,7 +26,7 @@ def to_canonical(solution: Solution) -> Equivalent:
 def to_unit(solution: Solution) -> Equivalent:
     """Everything in units of ||w||, and multipliers that add up to 1."""
     primal, alpha = solution.primal, solution.dual.alpha
-    length = divisor("The length of w", primal.w.norm, 1 / radius(solution), solution)
+    length = divisor("The length of w", primal.w.norm, per_radius(solution), solution)
     total = float(np.sum(alpha))
     answer = {
         "w": primal.w / length,

@@ -4,7 +4,7 @@ import numpy as np
 
 from formulations.classification import UnitNuSoftMargin
 from formulations.ranking import NuRanking
-from kopt import Equivalent, InputError, Sample, Solution, converts
+from kopt import Equivalent, InputError, Solution, converts
 
 
 @converts(NuRanking, UnitNuSoftMargin, law="b = -b_1, rank 2 is the positive class")
@@ -20,7 +20,7 @@ def to_classes(solution: Solution) -> Equivalent:
         "xi": _merged(s.y == 1, primal.xi_l, primal.xi_u),
         "alpha": _merged(s.y == 1, dual.alpha_l, dual.alpha_u),
     }
-    return Equivalent(UnitNuSoftMargin(nu=solution.formulation.nu), answer, _relabelled(s, np.where(s.y == 1, -1, 1)))
+    return Equivalent(UnitNuSoftMargin(nu=solution.formulation.nu), answer, s.relabelled(np.where(s.y == 1, -1, 1)))
 
 
 @converts(UnitNuSoftMargin, NuRanking, law="b_1 = -b, the positive class is rank 2")
@@ -37,11 +37,7 @@ def to_ranks(solution: Solution) -> Equivalent:
         "alpha_l": alpha[minus],
         "alpha_u": alpha[plus],
     }
-    return Equivalent(NuRanking(nu=solution.formulation.nu), answer, _relabelled(s, np.where(plus, 2, 1)))
-
-
-def _relabelled(s: Sample, y: np.ndarray) -> Sample:
-    return Sample(s.X, y, kernel={name: gram.kernel for name, gram in s.grams.items()}, costs=s.costs)
+    return Equivalent(NuRanking(nu=solution.formulation.nu), answer, s.relabelled(np.where(plus, 2, 1)))
 
 
 def _merged(lower: np.ndarray, of_lower: np.ndarray, of_upper: np.ndarray) -> np.ndarray:

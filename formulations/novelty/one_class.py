@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations.limits import check_at_most
 from formulations.novelty.spheres import squared_distances
-from formulations.scikit_learn import coefficients, expect
+from formulations.scikit_learn import coefficients, estimator, expect
 from formulations.statements import NEARLY_CANCELS, case_claims, radius
 from kopt import (
     Claim,
@@ -97,9 +97,7 @@ class OneClass(Formulation):
 
     def to_scikit_learn(self, s: Sample) -> Any:
         """OneClassSVM, whose nu is a fraction of the total cost."""
-        from sklearn.svm import OneClassSVM
-
-        return OneClassSVM(nu=self.nu / float(np.mean(s.costs)), kernel="precomputed")
+        return estimator("svm", "OneClassSVM", nu=self.nu / float(np.mean(s.costs)))
 
     @classmethod
     def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:

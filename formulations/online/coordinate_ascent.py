@@ -15,11 +15,12 @@ from kopt.solvers import RawAnswer
 MOST_VARIABLES = 5000
 # Well-conditioned kernels need tens of sweeps, nearly singular ones thousands; some never end.
 MOST_SWEEPS = 20_000
+# And no more steps in all than take about ten seconds.
+MOST_STEPS = 2_000_000
 # The largest violation of the optimality conditions at which the sweeps end, relative to `size`.
 ACCURACY = 1e-10
 
 CONVERGED = "converged"
-UNFINISHED = f"not converged after {MOST_SWEEPS} sweeps"
 UNBOUNDED = "unbounded"
 
 
@@ -74,7 +75,8 @@ def ascend(
     z = start.astype(float)
     products = P @ z
     values = [value(z, products)]
-    for _ in range(MOST_SWEEPS):
+    sweeps = min(MOST_SWEEPS, max(1, MOST_STEPS // len(start)))
+    for _ in range(sweeps):
         if violation(z, products) <= ACCURACY * size:
             return Run(z, tuple(values), violation(z, products), size, CONVERGED)
         for i in range(len(z)):
@@ -86,7 +88,7 @@ def ascend(
                 products += step * P[i]
         products = P @ z
         values.append(value(z, products))
-    return Run(z, tuple(values), violation(z, products), size, UNFINISHED)
+    return Run(z, tuple(values), violation(z, products), size, f"not converged after {sweeps} sweeps")
 
 
 def steepest(z: np.ndarray, lower: np.ndarray, upper: np.ndarray, upwards: np.ndarray, downwards: np.ndarray) -> float:

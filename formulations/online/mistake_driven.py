@@ -39,10 +39,9 @@ def witness(formulation: Formulation, sample: Sample) -> Solution | None:
     """The hard margin solution that the bound on the mistakes compares with; None where there is none to be had."""
     if sample.n > MOST_POINTS_WITH_BOUND:
         return None
-    kernels = {name: gram.kernel for name, gram in sample.grams.items()}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CertificateWarning)  # any separating vector gives a bound
-            return solve(formulation, Sample(sample.X, sample.y, kernel=kernels))
+            return solve(formulation, sample.relabelled(sample.y, costs=None))
     except KoptError:
         return None

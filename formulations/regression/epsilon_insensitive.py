@@ -6,7 +6,7 @@ from typing import Any
 import cvxpy as cp
 
 from formulations.regression.tubes import best_offset, linear_loss_claims, multipliers, slacks
-from formulations.scikit_learn import coefficients, expect
+from formulations.scikit_learn import coefficients, estimator, expect
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, nonnegative, positive
 
 
@@ -78,9 +78,7 @@ class EpsilonInsensitive(Formulation):
 
     def to_scikit_learn(self, s: Sample) -> Any:
         """SVR with the same C and epsilon; costs are its sample_weight."""
-        from sklearn.svm import SVR
-
-        return SVR(C=self.C, epsilon=self.epsilon, kernel="precomputed")
+        return estimator("svm", "SVR", C=self.C, epsilon=self.epsilon)
 
     @classmethod
     def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:

@@ -7,7 +7,7 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.regression.tubes import best_offset, multipliers, objective_size, slacks, tube_claims
-from formulations.scikit_learn import coefficients, expect
+from formulations.scikit_learn import coefficients, estimator, expect
 from kopt import (
     Claim,
     Formulation,
@@ -111,9 +111,7 @@ class NuRegression(Formulation):
 
         Beyond the mean cost nu changes nothing.
         """
-        from sklearn.svm import NuSVR
-
-        return NuSVR(C=self.C / s.n, nu=min(1.0, self.nu / float(np.mean(s.costs))), kernel="precomputed")
+        return estimator("svm", "NuSVR", C=self.C / s.n, nu=min(1.0, self.nu / float(np.mean(s.costs))))
 
     @classmethod
     def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:

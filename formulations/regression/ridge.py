@@ -6,7 +6,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.scikit_learn import expect
+from formulations.scikit_learn import estimator, expect
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal, positive
 
 
@@ -53,9 +53,7 @@ class Ridge(Formulation):
 
     def to_scikit_learn(self, s: Sample) -> Any:
         """KernelRidge with alpha = ridge; costs are its sample_weight."""
-        from sklearn.kernel_ridge import KernelRidge
-
-        return KernelRidge(alpha=self.ridge, kernel="precomputed")
+        return estimator("kernel_ridge", "KernelRidge", alpha=self.ridge)
 
     @classmethod
     def from_scikit_learn(cls, fitted: Any, s: Sample) -> tuple[Formulation, dict[str, Any]]:

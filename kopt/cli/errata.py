@@ -44,6 +44,11 @@ class Finding:
         place = (erratum.reference.text, erratum.reference.item)
         return (*place, erratum.printed, erratum.correct, doubt + evidence.words)
 
+    def as_dict(self) -> dict[str, Any]:
+        """The erratum and its evidence as plain data."""
+        known = {"name": type(self.erratum).__name__, **dict(zip(HEADER, self.cells, strict=True))}
+        return {**known, "refuted": self.evidence.refuted, "supported": self.evidence.supported}
+
 
 def add_to(commands: Any) -> None:
     """Declare the command."""
@@ -53,7 +58,9 @@ def add_to(commands: Any) -> None:
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("words", nargs="*", metavar="WORD", help="only errata whose text, place or name has this in it")
+    parser.add_argument(
+        "words", nargs="*", metavar="WORD", help="only errata whose text, place or name has all of these"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document, a list, and nothing else")
     parser.set_defaults(run=run)
 
@@ -71,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
             if not options.json:
                 print(f"\n{row(finding.cells, widths)}", flush=True)
     if options.json:
-        print(json.dumps([dict(zip(HEADER, finding.cells, strict=True)) for finding in found], indent=2))
+        print(json.dumps([finding.as_dict() for finding in found], indent=2))
     if len(found) < len(errata):
         print(f"kopt: interrupted, {len(errata) - len(found)} of {len(errata)} errata not judged", file=sys.stderr)
         return Exit.INTERRUPTED
@@ -82,14 +89,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def chosen(words: list[str]) -> list[type[Erratum]]:
-    """The installed errata that have one of the words in them, all where there are no words."""
+    """The installed errata that have all of the words in them; every one where there are no words."""
     found = offered_classes("kopt.errata", Erratum)  # type: ignore[type-abstract]
     errata = sorted(found, key=lambda cls: (cls.reference.text, cls.__module__))
     if not words:
         return errata
-    named = [cls for cls in errata if any(w.lower() in f"{cls.reference} {cls.__name__}".lower() for w in words)]
+    named = [cls for cls in errata if all(w.lower() in f"{cls.reference} {cls.__name__}".lower() for w in words)]
     if not named:
-        raise InputError(f"There is no erratum with {' or '.join(words)} in it.", "Leave the word out to see them all.")
+        raise InputError(
+            f"There is no erratum with {' and '.join(words)} in it.", "Leave the word out to see them all."
+        )
     return named
 
 

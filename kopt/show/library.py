@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 
+from kopt.errors import NoDual
 from kopt.formulation import Formulation
 from kopt.referee.instances import Instance, random_instances
 from kopt.show.problem_class import problem_class
@@ -26,12 +27,20 @@ def library_table(formulations: Sequence[type[Formulation]]) -> str:
 
 def _row(cls: type[Formulation]) -> tuple[str, ...]:
     [instance] = random_instances(cls, 1, seed=0)
-    primal, dual = (problem_class(instance.formulation.problem(instance.sample, side)) for side in ("primal", "dual"))
+    primal, dual = (_class(instance, side) for side in ("primal", "dual"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         claims = solve(instance.formulation, instance.sample).certificate.claims
     statements = "; ".join(claim.statement for claim in claims)
     return f"`{cls.__name__}`", str(cls.reference or ""), primal, dual, ", ".join(_solvers(instance)), statements
+
+
+def _class(instance: Instance, side: str) -> str:
+    """The class of one side; nothing where no dual is declared."""
+    try:
+        return problem_class(instance.formulation.problem(instance.sample, side))
+    except NoDual:
+        return ""
 
 
 def _solvers(instance: Instance) -> Iterator[str]:

@@ -42,7 +42,8 @@ def solve(formulation: Formulation, sample: Sample, side: str | None = None, met
     with BriefTraceback():
         solution = _best(formulation, sample, side, method)
     if not solution.certificate.holds(TOLERANCE):
-        warnings.warn(doubt(solution.certificate, solution.method), CertificateWarning, stacklevel=2)
+        subject = f"The best answer found, of {solution.method},"
+        warnings.warn(doubt(solution.certificate, subject), CertificateWarning, stacklevel=2)
     return solution
 
 
@@ -101,8 +102,8 @@ def _words(attempts: list[Attempt]) -> str:
     return ", ".join(f"{attempt.method} said {attempt.status}" for attempt in attempts)
 
 
-def doubt(certificate: Certificate, method: str) -> str:
-    """What a certificate that does not hold says, in two sentences."""
+def doubt(certificate: Certificate, subject: str) -> str:
+    """What a certificate that does not hold says about an answer, in two sentences."""
     failures = certificate.as_given.failures(TOLERANCE)
     bounds = certificate.bounds
     if not bounds.consistent:
@@ -112,11 +113,11 @@ def doubt(certificate: Certificate, method: str) -> str:
         )
     if not failures:
         return (
-            f"The answer of {method} satisfies every condition, but the optimum is only known to lie in "
+            f"{subject} satisfies every condition, but the optimum is only known to lie in "
             f"[{bounds.lower:.9g}, {bounds.upper:.9g}]. Scale the data, or take the bounds for what they say."
         )
     block, name, residual = failures[0]
     return (
-        f"The answer of {method} is the best found, but its certificate does not hold: {block}, {name} is "
+        f"{subject} has a certificate that does not hold: {block}, {name} is "
         f"{residual.relative:.1e} relative. Look at solution.certificate.bounds for what is known about the optimum."
     )
