@@ -1,5 +1,6 @@
 """The generalisation bounds: identities, constants, refusals, and what happens to them on random samples."""
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -36,12 +37,20 @@ from formulations.bounds import (
     tube_bound,
     two_norm_bound,
 )
+from formulations.bounds.leave_one_out import WITH_UNIQUE_WEIGHT
 from formulations.classification import (
+    ConvexHulls,
     HardMargin,
     HardMarginWithoutOffset,
+    LinearSeparation,
+    LogisticRegression,
     NuSoftMargin,
+    PowerSoftMargin,
+    ReducedConvexHulls,
     SoftMargin,
+    SoftMarginWithoutOffset,
     TwoNormSoftMargin,
+    TwoNormSoftMarginWithoutOffset,
     UnitHardMargin,
     UnitNuSoftMargin,
     UnitSoftMargin,
@@ -207,6 +216,8 @@ def test_the_bounds_of_mohri_have_half_the_capacity_and_a_loss_of_at_most_one(ke
     f = (w.values + certificate.primal.b) / w.norm
     book, mohri = (bound(certificate, 0.1, gamma=0.4) for bound in (margin_bound, trace_margin_bound))
     assert mohri.terms["capacity"] == pytest.approx(book.terms["capacity"] / 2)
+    b = abs(float(certificate.primal.b)) / w.norm
+    assert mohri.terms["offset"] == pytest.approx(2 * b / (0.4 * math.sqrt(sample.n)))
     assert mohri.terms["margin loss"] == pytest.approx(np.mean(np.minimum(1, np.maximum(0, 1 - y * f / 0.4))))
     assert mohri.terms["margin loss"] < book.terms["slacks"]
     r = math.sqrt(np.max(np.diag(sample.gram().dense)))
@@ -241,16 +252,148 @@ def test_the_bounds_do_not_depend_on_the_unit_of_length():
     assert squares[0] == close(squares[1])
 
 
-def test_the_offset_is_covered_up_to_the_root_mean_square_length():
+def with_offset(certificate, b):
+    """The same function with the offset b * ||w||, as an answer to be judged."""
+    w = certificate.primal.w
+    answer = {**certificate.primal, "w": w.coefficients, "b": b * w.norm, **certificate.dual}
+    return kopt.verify(certificate.formulation, certificate.sample, answer)
+
+
+def about_the_offset(bound: Bound) -> list[str]:
+    return [sentence for sentence in bound.assumes if "offset" in sentence]
+
+
+FOR_ANY_CLASSIFIER = {
+    margin_bound: (4, 1),
+    squared_slack_bound: (8, 2),
+    trace_margin_bound: (2, 1),
+    radius_margin_bound: (2, 1),
+}
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(sigma=1.3)])
+@pytest.mark.parametrize("b", [-7.0, -0.3, 0.0, 0.9, 44.0])
+@pytest.mark.parametrize("theorem", FOR_ANY_CLASSIFIER, ids=lambda theorem: theorem.__name__)
+def test_the_capacity_covers_the_offset(theorem, b, kernel):
+    """The complexity of the ball with offsets up to |b| is a mean over signs, which the theorem bounds twofold."""
+    sample, gamma = two_classes(kernel, n=10), 0.4
+    constant, steepness = FOR_ANY_CLASSIFIER[theorem]
+    K, n = sample.gram().dense, sample.n
+    bound = theorem(with_offset(certified(SoftMargin(C=1.0), sample), b), gamma=gamma)
+    signs = np.array(list(itertools.product([-1, 1], repeat=n)))
+    lengths = np.sqrt(np.maximum(0.0, np.einsum("si,ij,sj->s", signs, K, signs)))
+    complexity = np.mean(lengths + abs(b) * np.abs(signs.sum(axis=1))) / n
+    assert bound.terms["capacity"] + bound.terms.get("offset", 0.0) >= 2 * steepness / gamma * complexity
+    root = math.sqrt(n * np.max(np.diag(K)) if theorem is radius_margin_bound else np.trace(K))
+    needed = 2 * steepness * (root + abs(b) * math.sqrt(n)) / (n * gamma)
+    printed = constant * root / (n * gamma)
+    assert bound.terms["capacity"] + bound.terms.get("offset", 0.0) == pytest.approx(max(printed, needed))
+    if abs(b) > 5:
+        assert printed < 2 * steepness / gamma * complexity, "the printed constant alone is too small"
+    assert len(about_the_offset(bound)) == (b != 0)
+    assert all("was fixed in advance" in sentence for sentence in about_the_offset(bound))
+
+
+def test_an_offset_that_the_constant_has_room_for_costs_nothing():
     """2/(l gamma) (sqrt(tr K) + beta sqrt(l)) <= 4/(l gamma) sqrt(tr K) just for beta <= sqrt(tr K / l)."""
-    sample = two_classes(Linear())
-    near = margin_bound(certified(SoftMargin(C=1.0), sample))
-    assert any("was fixed in advance" in sentence and "offset" in sentence for sentence in near.assumes)
-    alpha = certified(SoftMargin(C=1.0), sample).dual.alpha
-    far = margin_bound(kopt.verify(SoftMargin(C=1.0), sample, {"alpha": alpha, "b": 1e3}), gamma=1.0)
-    assert any("more than the" in sentence for sentence in far.assumes)
+    certificate = certified(SoftMargin(C=1.0), two_classes(Linear()))
+    room = math.sqrt(np.trace(certificate.sample.gram().dense) / certificate.sample.n)
+    near, far = (margin_bound(with_offset(certificate, factor * room), gamma=1.0) for factor in (0.99, 1.01))
+    assert "offset" not in near.terms
+    assert f"the bound {room:.6g} on the offset" in str(near)
+    assert far.terms["offset"] == pytest.approx(2 * 0.01 * room / math.sqrt(certificate.sample.n))
+    assert f"the bound {1.01 * room:.6g} on the offset" in str(far)
     none = margin_bound(certified(HardMarginWithoutOffset(), separated(Linear())))
-    assert not any("offset" in sentence for sentence in none.assumes)
+    assert not about_the_offset(none)
+
+
+def beyond_the_room(n=60) -> Sample:
+    """Most points near the origin and a few at 10, so that the offset -5 is more than the root mean square length."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(n) < n // 12, 1.0, -1.0)
+    return Sample(np.where(y > 0, 10.0, 0.0)[:, None] + 0.1 * rng.normal(size=(n, 1)), y)
+
+
+@pytest.mark.parametrize(
+    ("theorem", "machine"),
+    [
+        (hard_margin_bound, HardMargin()),
+        (hard_margin_bound, UnitHardMargin()),
+        (soft_margin_bound, SoftMargin(C=1.0)),
+        (nu_bound, NuSoftMargin(nu=0.15)),
+        (margin_bound, SoftMargin(C=1.0)),
+        (squared_slack_bound, SoftMargin(C=1.0)),
+    ],
+)
+def test_an_optimal_offset_beyond_the_room_is_charged(theorem, machine):
+    sample = beyond_the_room()
+    certificate = certified(machine, sample)
+    b, n = float(certificate.primal.b) / certificate.primal.w.norm, sample.n
+    room = math.sqrt(np.trace(sample.gram().dense) / n)
+    assert abs(b) > 1.3 * room
+    bound = theorem(certificate)
+    covering = bound.terms["capacity"] * (abs(b) - room) / (2 * room)  # C sqrt(tr K) has room for one sqrt(tr K)
+    assert bound.terms["offset"] == close(covering)
+    [sentence] = about_the_offset(bound)
+    assert sentence.startswith(f"the bound {abs(b):.6g} on")
+    assert "was fixed in advance" in sentence
+
+
+def test_both_alternatives_of_theorem_7_38_charge_the_offset():
+    sample = beyond_the_room()
+    C, n, root = 50.0, sample.n, math.sqrt(np.trace(sample.gram().dense))
+    certificate = certified(TwoNormSoftMargin(C=C), sample)
+    total = np.sum(certificate.dual.alpha)
+    gamma, squares = total**-0.5, np.sum(certificate.dual.alpha**2) / total**2
+    b = abs(float(certificate.primal.b)) * gamma  # f * gamma has length 1 in the space of k + delta / C
+    first, second = two_norm_bound(certificate, 0.1).terms.values()
+    once, larger = 3 * math.sqrt(math.log(40) / (2 * n)), math.sqrt(root**2 + n / C)
+    slacks = squares / C**2 / (n * gamma**4)
+    assert b * math.sqrt(n) > 1.3 * larger
+    assert first == close(slacks + 4 * (root + b * math.sqrt(n)) / (n * gamma) + once)
+    assert second == close(2 * (larger + b * math.sqrt(n)) / (n * gamma) + once)
+
+
+@pytest.mark.parametrize("b", [-30.0, -1.0, 0.0, 0.4, 30.0])
+def test_the_regression_bounds_cover_the_offset(b):
+    """g of norm at most B with an offset up to |b|: |y - g| <= 2Q, where the square has the Lipschitz constant 4Q."""
+    sample = targets(n=10)
+    fitted = certified(EpsilonInsensitive(C=2.0, epsilon=0.1), sample)
+    certificate = with_offset(fitted, b / fitted.primal.w.norm)
+    K, n, y, B = sample.gram().dense, sample.n, sample.y, 4.0
+    signs = np.array(list(itertools.product([-1, 1], repeat=n)))
+    lengths = np.sqrt(np.maximum(0.0, np.einsum("si,ij,sj->s", signs, K, signs)))
+    complexity = np.mean(B * lengths + abs(b) * np.abs(signs.sum(axis=1))) / n
+    squared, Q = squared_error_bound(certificate, 0.1, B=B), B + abs(b)
+    capacity = 16 * Q / n * (B * math.sqrt(np.trace(K)) + np.linalg.norm(y))
+    needed = 8 * Q / n * (B * math.sqrt(np.trace(K)) + abs(b) * math.sqrt(n))
+    assert squared.terms["capacity"] + squared.terms.get("offset", 0.0) == pytest.approx(max(capacity, needed))
+    assert max(capacity, needed) >= 2 * 4 * Q * complexity
+    assert squared.terms["confidence"] == pytest.approx(12 * Q**2 * math.sqrt(math.log(20) / (2 * n)))
+    assert squared.trivial == pytest.approx((2 * Q) ** 2)
+    assert np.max(np.abs(y - certificate.primal.w.values - b)) <= 2 * Q
+    tube = tube_bound(certificate, 0.8, 0.1, B=B, printed=True)
+    needed = 2 / (0.7 * n) * (B * math.sqrt(np.trace(K)) + abs(b) * math.sqrt(n))
+    printed = 4 / (0.7 * n) * B * math.sqrt(np.trace(K))
+    assert tube.terms["capacity"] + tube.terms.get("offset", 0.0) == pytest.approx(max(printed, needed))
+    assert max(printed, needed) >= 2 / 0.7 * complexity
+    for bound in (squared, tube):
+        assert ("offset" in bound.terms) == (abs(b) > 5)
+        assert len(about_the_offset(bound)) == (b != 0)
+    if abs(b) > 5:
+        assert capacity < 2 * 4 * Q * complexity
+        assert printed < 2 / 0.7 * complexity
+
+
+def test_the_smallest_ball_of_a_regression_leaves_the_offset_its_part_of_the_targets():
+    sample = targets()
+    shifted = Sample(sample.X, sample.y + 20, kernel=sample.gram().kernel)
+    certificate = certified(EpsilonInsensitive(C=2.0, epsilon=0.1), shifted)
+    b, norm = float(certificate.primal.b), certificate.primal.w.norm
+    largest = np.max(np.abs(shifted.y))
+    own = squared_error_bound(certificate)
+    assert own.trivial == close((2 * (max(norm, largest - b) + b)) ** 2)
+    assert own.trivial < (2 * (largest + b)) ** 2 / 2
 
 
 @pytest.mark.parametrize("C", [0.3, 4.0])
@@ -485,19 +628,106 @@ def test_the_ranking_perceptron_needs_the_margin_of_the_thresholds():
         ranking_perceptron_bound(certified(AugmentedHardRanking(), Sample([[12.0], [16.0]], [1, 2])))
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("machine", [SoftMargin(C=0.6), TwoNormSoftMargin(C=2.0), UnitSoftMargin(C=0.2)])
+WITH_SLACKS = [
+    SoftMargin(C=0.6),
+    SoftMarginWithoutOffset(C=0.6),
+    TwoNormSoftMargin(C=2.0),
+    TwoNormSoftMarginWithoutOffset(C=2.0),
+    PowerSoftMargin(C=2.0, p=1.5),
+    UnitSoftMargin(C=0.2),
+    UnitTwoNormSoftMargin(C=0.01),
+    ReducedConvexHulls(D=0.4),
+]
+HARD = [HardMargin(), UnitHardMargin(), HardMarginWithoutOffset(), ConvexHulls()]
+
+
+def test_every_machine_of_the_remark_is_tested():
+    assert {type(machine) for machine in (*WITH_SLACKS, *HARD)} == set(WITH_UNIQUE_WEIGHT)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("machine", WITH_SLACKS, ids=repr)
 def test_leaving_a_point_out_errs_on_support_vectors_only(machine, seed):
     sample = two_classes(seed=seed, n=15)
     certificate = certified(machine, sample)
     wrong = leave_one_out_errors(machine, sample)
-    zero = certificate.points["alpha"].zero
-    assert not set(wrong) & set(zero)
+    [points] = [points for name, points in certificate.points.items() if name in ("alpha", "c")]
+    assert not set(wrong) & set(points.zero)
     assert len(wrong) / sample.n <= leave_one_out_bound(certificate).value
 
 
+def test_the_remark_is_false_for_a_weight_vector_without_a_price_and_refused():
+    """16 points in 20 dimensions: all alpha are 0, and yet the perceptron errs on most of the points left out."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(16, 20)), rng.choice([-1.0, 1.0], 16)
+    solution = kopt.solve(LinearSeparation(), Sample(X, y), method="PERCEPTRON")
+    assert solution.certificate.holds(1e-6)
+    wrong = 0
+    for i in range(16):
+        keep = np.arange(16) != i
+        without = kopt.solve(LinearSeparation(), Sample(X[keep], y[keep]), method="PERCEPTRON")
+        wrong += y[i] * without.decision_function(X[[i]])[0] <= 0
+    assert wrong > 5 + len(solution.certificate.support_vectors)
+    with pytest.raises(InputError, match=r"which is not known of LinearSeparation\. Solve a machine with a price"):
+        leave_one_out_bound(solution.certificate)
+
+
+def test_the_remark_is_refused_where_the_weight_vector_vanishes_or_is_not_unique():
+    """An outlier on the other side lets the hulls meet: w = 0 errs on all points, few of which are support vectors."""
+    x = np.array([-5.0, -4.0, -3.0, -2.0, 2.0, 3.0, 4.0, 5.0, 2.5])
+    sample = Sample(x[:, None], [-1, -1, -1, -1, 1, 1, 1, 1, -1])
+    hulls = kopt.verify(ConvexHulls(), sample, {"c": [0, 0, 0, 0, 0.5, 0.5, 0, 0, 1]})
+    assert hulls.holds(1e-6)
+    assert len(hulls.support_vectors) == 3
+    assert len(leave_one_out_errors(ConvexHulls(), sample)) >= 8
+    with pytest.raises(InputError, match=r"ConvexHulls has the length .* classifies nothing\. Choose"):
+        leave_one_out_bound(hulls)
+    with pytest.raises(InputError, match=r"The multiplier of <w, w> <= 1 is .* not unique\. Choose"):
+        leave_one_out_bound(certified(UnitHardMargin(), sample))
+    assert leave_one_out_bound(certified(ReducedConvexHulls(D=0.3), sample)).value > 0
+
+
+def test_a_machine_that_is_not_defined_without_a_point_counts_as_an_error():
+    """C = 0.11 asks for 4.5 points of each class: five positive points are enough, and four are not."""
+    sample = two_classes(seed=1, n=14, apart=2.0)
+    assert np.sum(sample.y > 0) == 5
+    machine = UnitSoftMargin(C=0.11)
+    wrong = leave_one_out_errors(machine, sample)
+    assert set(np.flatnonzero(sample.y > 0)) <= set(wrong)
+    assert len(wrong) < 14
+    assert len(wrong) / 14 <= leave_one_out_bound(certified(machine, sample)).value
+    assert len(leave_one_out_errors(UnitSoftMargin(C=0.13), sample)) < len(wrong)
+
+
+def test_classes_that_stay_inseparable_without_a_point_count_as_errors():
+    """Without 2.5 the classes are separable, and it is on the wrong side; without any other point they are not."""
+    x = np.array([-5.0, -4.0, 2.0, 3.0, 2.5])
+    assert leave_one_out_errors(HardMargin(), Sample(x[:, None], [-1, -1, 1, 1, -1])).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_an_inaccurate_answer_without_a_point_is_an_error_of_the_solver(monkeypatch):
+    def rough(formulation, sample):
+        certificate = kopt.verify(formulation, sample, {"alpha": np.full(sample.n, 0.3)})
+        return dataclasses.replace(kopt.solve(formulation, sample), certificate=certificate)
+
+    monkeypatch.setattr("formulations.bounds.leave_one_out.solve", rough)
+    with pytest.raises(kopt.SolverError, match=r"Without point 0 no certified answer .*\(worst.*\)\. Scale the data"):
+        leave_one_out_errors(SoftMargin(C=1.0), two_classes(n=8))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_hulls_have_the_margin_of_the_machines_that_they_are(kernel):
+    sample = separated(kernel)
+    hulls = certified(ConvexHulls(), sample)
+    assert margin_bound(hulls, 0.1).value == close(hard_margin_bound(certified(HardMargin(), sample), 0.1).value)
+    mixed = two_classes(kernel, seed=1)
+    nu = 0.5
+    reduced = certified(ReducedConvexHulls(D=2 / (nu * mixed.n)), mixed)
+    assert margin_bound(reduced, 0.1).value == close(nu_bound(certified(NuSoftMargin(nu=nu), mixed), 0.1).value)
+
+
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(sigma=1.3)])
-@pytest.mark.parametrize("machine", [HardMargin(), UnitHardMargin(), HardMarginWithoutOffset()])
+@pytest.mark.parametrize("machine", HARD, ids=repr)
 def test_leaving_a_point_out_of_the_hard_margin(machine, kernel):
     rng = np.random.default_rng(3)
     y = np.where(np.arange(12) < 4, 1.0, -1.0)
@@ -507,7 +737,8 @@ def test_leaving_a_point_out_of_the_hard_margin(machine, kernel):
     bound = leave_one_out_bound(certificate)
     assert len(wrong) / sample.n <= bound.value
     assert bound.terms["ends of the offset"] == 0
-    assert not set(wrong) & set(certificate.points["alpha"].zero)
+    [points] = certificate.points.values()
+    assert not set(wrong) & set(points.zero)
 
 
 def test_leave_one_out_finds_errors_and_takes_costs_along():
@@ -582,7 +813,7 @@ def test_more_confidence_costs_more(name):
     assert values[0] < values[1] < values[2]
 
 
-@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 1.5, math.nan])
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 1.5, math.nan, "a", None, True, np.array([0.1])])
 @pytest.mark.parametrize("name", BY_DELTA)
 def test_what_is_no_probability_of_failure_is_refused(name, delta):
     with pytest.raises(InputError, match=r"^delta is .*\. Choose"):
@@ -611,11 +842,7 @@ REFUSED = {
     "norm": (lambda: tube_bound(certified(Ridge(), targets()), 1.0, B=0.1), "B is 0.1, but the weight vector has"),
     "targets": (
         lambda: squared_error_bound(certified(Ridge(ridge=100.0), targets()), B=0.5),
-        r"A target has the size .* but B R is 0.5. Choose B >= ",
-    ),
-    "offset": (
-        lambda: squared_error_bound(certified(EpsilonInsensitive(C=1.0, epsilon=0.1), targets())),
-        "has the offset .* without one. Use",
+        r"A target has the size .* but B R and the offset add up to 0.5. Choose B >= ",
     ),
     "width": (
         lambda: tube_bound(certified(EpsilonInsensitive(C=1.0, epsilon=0.3), targets()), 0.2),
@@ -628,7 +855,28 @@ REFUSED = {
         "All 2 points are support vectors",
     ),
     "mean": (lambda: rademacher_bound(1.5, 0.1, 10), "The empirical mean is 1.5. Scale"),
-    "draws": (lambda: rademacher_complexity(cloud(), draws=1), "draws is 1. Draw"),
+    "no mean": (lambda: rademacher_bound("a", 0.1, 10), "empirical is 'a', but must be a finite number >= 0. Choose"),
+    "complexity": (lambda: rademacher_bound(0.1, -1.0, 10), "complexity is -1, but must be a finite number >= 0"),
+    "points": (lambda: rademacher_bound(0.1, 0.1, 10.5), "n is 10.5, but must be a whole number >= 1. Choose"),
+    "draws": (lambda: rademacher_complexity(cloud(), draws=1), "draws is 1, but must be a whole number >= 2. Choose"),
+    "half a draw": (lambda: rademacher_complexity(cloud(), draws=2.5), "draws is 2.5, but must be a whole number"),
+    "seed": (lambda: rademacher_complexity(cloud(), seed=None), "seed is None, but must be a whole number >= 0"),
+    "array": (lambda: rademacher_complexity(np.eye(3)), "of type ndarray. Wrap the data"),
+    "points as an array": (lambda: novelty_threshold(np.eye(3)), "of type ndarray. Wrap the data"),
+    "joint": (lambda: joint_novelty_bound(np.eye(3)), "of type ndarray. Wrap the data"),
+    "conditional": (lambda: conditional_novelty_bound(np.eye(3)), "of type ndarray. Wrap the data"),
+    "gamma as text": (lambda: margin_bound(soft(), gamma="a"), "gamma is 'a', but must be a finite number > 0. Choose"),
+    "squares": (lambda: squared_slack_bound(soft(), gamma=True), "gamma is True, but must be a finite number > 0"),
+    "no gamma": (lambda: shell_bound(certified(Hypersphere(), cloud()), None), "gamma is None, but must be"),
+    "no width": (lambda: tube_bound(certified(Ridge(), targets()), None), "gamma is None, but must be"),
+    "epsilon": (lambda: tube_bound(certified(Ridge(), targets()), 1.0, epsilon="a"), "epsilon is 'a', but must be"),
+    "R as text": (lambda: radius_margin_bound(soft(), R="a"), "R is 'a', but must be a finite number > 0"),
+    "B as text": (lambda: squared_error_bound(certified(Ridge(), targets()), B="a"), "B is 'a', but must be"),
+    "p as text": (
+        lambda: shell_width(certified(NuHypersphere(nu=0.5), cloud()), "a"),
+        "p is 'a', but must be strictly",
+    ),
+    "half an update": (lambda: perceptron_bound(1.5, 100), "updates is 1.5, but must be a whole number >= 0"),
     "ball": (lambda: rademacher_complexity(cloud(), B=0.0), "B is 0, but must be"),
     "twice": (lambda: conditional_novelty_bound(cloud(), 0.5), "fails with 2 delta. Choose"),
     "ranks": (lambda: ranking_perceptron_bound(soft()), "SoftMargin is made for classification"),
@@ -641,6 +889,9 @@ REFUSED = {
         "has values that are not finite",
     ),
     "left out": (lambda: leave_one_out_errors(Ridge(), targets()), "is made for regression"),
+    "class": (lambda: leave_one_out_errors(HardMargin, separated()), "not a formulation with its parameters. Make one"),
+    "left out of an array": (lambda: leave_one_out_errors(HardMargin(), np.eye(3)), "of type ndarray. Wrap the data"),
+    "no margin": (lambda: margin_bound(certified(LogisticRegression(C=1.0), two_classes())), "no margin of its own"),
 }
 
 

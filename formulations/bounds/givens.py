@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 
@@ -21,16 +22,49 @@ FIXED_GAMMA = (
 )
 
 
-def check_delta(delta: float) -> None:
+def check_delta(delta: object) -> None:
     """Refuse what is no probability of failure."""
-    if not 0 < delta < 1:
-        raise InputError(f"delta is {delta}, but must be strictly between 0 and 1.", "Choose for example delta=0.05.")
+    check_fraction("delta", delta, "Choose for example delta=0.05.")
 
 
-def check_positive(name: str, value: float) -> None:
+def check_fraction(name: str, value: object, remedy: str) -> None:
+    """Refuse what is no number strictly between 0 and 1."""
+    if not (_is_number(value) and 0 < value < 1):
+        raise InputError(f"{name} is {_shown(value)}, but must be strictly between 0 and 1.", remedy)
+
+
+def check_positive(name: str, value: object) -> None:
     """Refuse a margin, radius or norm that is not a positive number."""
-    if not (math.isfinite(value) and value > 0):
-        raise InputError(f"{name} is {value:.6g}, but must be a finite number > 0.", f"Choose {name} so.")
+    if not (_is_number(value) and 0 < value < math.inf):
+        raise InputError(f"{name} is {_shown(value)}, but must be a finite number > 0.", f"Choose {name} so.")
+
+
+def check_nonnegative(name: str, value: object) -> None:
+    """Refuse a width or a complexity that is not a number >= 0."""
+    if not (_is_number(value) and 0 <= value < math.inf):
+        raise InputError(f"{name} is {_shown(value)}, but must be a finite number >= 0.", f"Choose {name} so.")
+
+
+def check_count(name: str, value: object, smallest: int) -> None:
+    """Refuse what is no whole number, or one that is too small."""
+    if not (_is_number(value) and isinstance(value, int | np.integer) and value >= smallest):
+        raise InputError(f"{name} is {_shown(value)}, but must be a whole number >= {smallest}.", f"Choose {name} so.")
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    return f"{value:.6g}" if _is_number(value) else f"{value!r:.60}"
+
+
+def check_sample(sample: object) -> None:
+    """Refuse what is no sample."""
+    if not isinstance(sample, Sample):
+        raise InputError(
+            f"The first argument is of type {type(sample).__name__}.", "Wrap the data: kopt.Sample(X, kernel=...)."
+        )
 
 
 def confidence(n: int, delta: float) -> float:
@@ -81,6 +115,14 @@ def check_optimal(certificate: Certificate) -> None:
         )
 
 
+def check_optimum_of(certificate: Certificate, delta: float, task: Task, *machines: type) -> None:
+    """Refuse all but the optimum of one of these machines, and what is no probability of failure."""
+    check_delta(delta)
+    check_certificate(certificate, task)
+    check_machine(certificate, *machines)
+    check_optimal(certificate)
+
+
 def check_costs(sample: Sample) -> None:
     """Refuse costs per point in a formula that has none."""
     unequal = np.flatnonzero(sample.costs != 1.0)
@@ -101,6 +143,12 @@ def weight(certificate: Certificate, name: str = "w") -> Combination:
             f"Give the certificate of a machine with a single vector {name}.",
         )
     return vectors[name]
+
+
+def dual_norm(certificate: Certificate) -> float:
+    """(alpha' G alpha)^(1/2) with G_ij = y_i y_j k(x_i, x_j), the length of sum_i y_i alpha_i phi(x_i)."""
+    gram = weight(certificate).gram
+    return math.sqrt(gram.norm_squared(certificate.sample.y * certificate.dual.alpha))
 
 
 def trace(gram: Gram) -> float:
@@ -142,16 +190,36 @@ class Linear:
         return len(self.values)
 
 
-def offset_assumption(offset: float, largest: float) -> tuple[str, ...]:
-    """What an offset asks for, if there is one; `largest` is what the constant of the theorem has room for."""
-    if offset == 0:
-        return ()
-    if abs(offset) <= largest:
-        return (f"a bound on the offset ({abs(offset):.6g}) of {largest:.6g} was fixed in advance",)
-    return (
-        f"the offset is 0: it is {offset:.6g}, more than the {largest:.6g} that the constant has room for "
-        "(Remark 7.17)",
-    )
+def offset_price(n: int, offset: float, covered: float, L: float) -> float:
+    """2 L (|b| - beta)_+ / l^(1/2): what an offset b costs beyond the beta that the capacity of a theorem covers.
+
+    Offsets up to |b| add |b| E |sum_i s_i| / l <= |b| / l^(1/2) to the mean over signs s of the supremum of
+    1/l sum_i s_i g(x_i). The contraction lemma without absolute values multiplies it by the Lipschitz constant L of the
+    loss, whatever y is, and the theorem by 2.
+    """
+    return 2 * L * max(0.0, abs(offset) - covered) / math.sqrt(n)
+
+
+def offset_term(n: int, offset: float, covered: float, L: float) -> dict[str, float]:
+    """The price of an offset as a term of its own, where there is one to pay."""
+    price = offset_price(n, offset, covered, L)
+    return {"offset": price} if price else {}
+
+
+def offset_assumption(offset: float, covered: float) -> tuple[str, ...]:
+    """What an offset asks for, if there is one: its bound is what the capacity covers, or itself where it is larger."""
+    bound = max(abs(offset), covered)
+    return (f"the bound {bound:.6g} on the offset was fixed in advance; it is {offset:.6g}",) if offset else ()
+
+
+def update_terms(updates: float, n: int, delta: float) -> dict[str, float]:
+    """2/l (k ln l + ln(l / (2 delta))): Theorem 7.54 for at most k <= l/2 updates, with l - k >= l/2."""
+    if updates > n / 2:
+        raise InputError(
+            f"The bound on the updates is {updates:.6g}, but the theorem needs at most l/2 = {n / 2:g}.",
+            "Use more points, or a kernel with a larger margin.",
+        )
+    return {"sequences of updates": 2 / n * updates * math.log(n), "confidence": 2 / n * math.log(n / (2 * delta))}
 
 
 def linear(certificate: Certificate) -> Linear:
@@ -177,12 +245,25 @@ def unit(certificate: Certificate) -> Linear:
     return Linear(f.gram, 1.0, f.values / f.norm, f.offset / f.norm)
 
 
+def margin(certificate: Certificate, gamma: float | None) -> float:
+    """A margin for ||w|| = 1, fixed in advance; the one that the machine optimised where none is given."""
+    if gamma is None:
+        return own_margin(certificate)
+    check_positive("gamma", gamma)
+    return gamma
+
+
 def own_margin(certificate: Certificate) -> float:
-    """The geometric margin that the machine optimised: its variable gamma or rho, otherwise functional margin 1."""
+    """The geometric margin that the machine optimised, for ||w|| > 0.
+
+    Its variable gamma or rho, half the distance of its two hyperplanes, or otherwise the functional margin 1.
+    """
     primal, norm = certificate.primal, weight(certificate).norm
     for name in ("gamma", "rho"):
         if name in primal:
             return _positive_margin(float(primal[name]) / norm)
+    if "rho_plus" in primal and "rho_minus" in primal:
+        return _positive_margin(float(primal["rho_plus"] - primal["rho_minus"]) / (2 * norm))
     if "alpha" not in certificate.points:  # no constraint that asks every point for its margin
         raise InputError(
             f"{type(certificate.formulation).__name__} has no margin of its own.", "Give one: gamma=..., for ||w|| = 1."

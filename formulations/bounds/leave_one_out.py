@@ -7,9 +7,51 @@ import warnings
 import numpy as np
 
 from formulations.bounds.bound import Bound
-from formulations.bounds.givens import check_certificate, check_optimal
+from formulations.bounds.givens import OPTIMAL, check_certificate, check_optimal, weight
 from formulations.bounds.sparsity import perhaps_support
-from kopt import Certificate, CertificateWarning, Formulation, InputError, Reference, Sample, Task, solve
+from formulations.classification.convex_hulls import ConvexHulls
+from formulations.classification.hard_margin import HardMargin
+from formulations.classification.hard_margin_without_offset import HardMarginWithoutOffset
+from formulations.classification.margins import NEARLY_MEET
+from formulations.classification.power_soft_margin import PowerSoftMargin
+from formulations.classification.reduced_convex_hulls import ReducedConvexHulls
+from formulations.classification.soft_margin import SoftMargin
+from formulations.classification.soft_margin_without_offset import SoftMarginWithoutOffset
+from formulations.classification.two_norm_soft_margin import TwoNormSoftMargin
+from formulations.classification.two_norm_soft_margin_without_offset import TwoNormSoftMarginWithoutOffset
+from formulations.classification.unit_hard_margin import UnitHardMargin
+from formulations.classification.unit_soft_margin import UnitSoftMargin
+from formulations.classification.unit_two_norm_soft_margin import UnitTwoNormSoftMargin
+from kopt import (
+    Certificate,
+    CertificateWarning,
+    Formulation,
+    Infeasible,
+    InputError,
+    Reference,
+    Sample,
+    Solution,
+    SolverError,
+    Task,
+    solve,
+)
+from kopt.formulation import check_arguments
+
+# The norm of w is priced or, in the unit forms, bounded; each point has one margin constraint, and no other part.
+WITH_UNIQUE_WEIGHT = (
+    HardMargin,
+    HardMarginWithoutOffset,
+    UnitHardMargin,
+    ConvexHulls,
+    SoftMargin,
+    SoftMarginWithoutOffset,
+    UnitSoftMargin,
+    ReducedConvexHulls,
+    TwoNormSoftMargin,
+    TwoNormSoftMarginWithoutOffset,
+    UnitTwoNormSoftMargin,
+    PowerSoftMargin,
+)
 
 
 def leave_one_out_bound(certificate: Certificate) -> Bound:
@@ -24,7 +66,10 @@ def leave_one_out_bound(certificate: Certificate) -> Bound:
     the offset may be any number of an interval, and either end may hang on one point with alpha_i = 0: these two count
     as well, for each threshold that the machine has (a margin and an offset are a threshold for each class).
 
-    At fixed nu the remark is false, and refused: there the box 1/(nu l) changes with l, and so does the machine.
+    At fixed nu the remark is false, and refused: there the box 1/(nu l) changes with l, and so does the machine. It is
+    false where the weight vector is not unique, as in LinearSeparation: the rest of alpha stays optimal, but the next
+    answer may have another w. So only machines with a price on the norm, or a bound on it with a positive multiplier,
+    are accepted, and no hulls that meet: their w = 0 classifies nothing.
     """
     check_certificate(certificate, Task.CLASSIFICATION)
     name = type(certificate.formulation).__name__
@@ -33,12 +78,13 @@ def leave_one_out_bound(certificate: Certificate) -> Bound:
             f"{name} has a fixed nu, so that its box 1/(nu l) changes with l when a point is left out.",
             "Use the machine with a fixed C instead.",
         )
-    if not certificate.points:
+    if not isinstance(certificate.formulation, WITH_UNIQUE_WEIGHT):
         raise InputError(
-            f"The certificate of {name} knows no support vectors.",
-            "Give that of a machine with one inequality per point.",
+            f"The remark needs a weight vector that its support vectors determine, which is not known of {name}.",
+            "Solve a machine with a price on the norm, such as SoftMargin, or count with leave_one_out_errors.",
         )
     check_optimal(certificate)
+    _check_determined(certificate)
     n = certificate.sample.n
     undecided = len(perhaps_support(certificate)) - len(certificate.support_vectors)
     ends = min(_loose_ends(certificate), n - len(perhaps_support(certificate)))
@@ -54,13 +100,14 @@ def leave_one_out_bound(certificate: Certificate) -> Bound:
 def leave_one_out_errors(formulation: Formulation, sample: Sample) -> np.ndarray:
     """The points that the machine gets wrong when it is trained without them; it is solved l times.
 
-    A point without company in its class counts as an error, and so does the value 0.
+    A machine that is not defined without the point counts as an error: the point was alone in its class, the classes
+    are too small for the parameters, or there is no solution. So does the value 0.
 
     >>> from formulations.classification import HardMargin
     >>> leave_one_out_errors(HardMargin(), Sample([[0.0], [2.0], [3.0], [3.5]], [-1, -1, 1, 1])).tolist()
     [1]
     """
-    formulation.check(sample)
+    check_arguments(formulation, sample)
     if formulation.task is not Task.CLASSIFICATION or len(sample.grams) > 1:
         raise InputError(
             f"{type(formulation).__name__} is made for {formulation.task.value}, on {len(sample.grams)} kernels.",
@@ -71,15 +118,50 @@ def leave_one_out_errors(formulation: Formulation, sample: Sample) -> np.ndarray
 
 def _right_without(formulation: Formulation, sample: Sample, i: int) -> bool:
     keep = np.arange(sample.n) != i
-    y = sample.y
-    if not np.any(y[keep] == y[i]):
-        return False
     K = sample.gram().dense
-    rest = Sample.from_gram(K[np.ix_(keep, keep)], y[keep], costs=sample.costs[keep])
+    rest = Sample.from_gram(K[np.ix_(keep, keep)], sample.y[keep], costs=sample.costs[keep])
+    solution = _solved(formulation, rest)
+    if solution is None:
+        return False
+    if not solution.certificate.holds():
+        raise SolverError(
+            f"Without point {i} no certified answer was found "
+            f"(worst relative residual {solution.certificate.as_given.worst:.1e}).",
+            "Scale the data, or choose other parameters.",
+        )
+    decision = solution.decision_function(K[i, keep][None, :], diagonal=K[[i], [i]])
+    return bool(sample.y[i] * decision[0] > 0)
+
+
+def _solved(formulation: Formulation, sample: Sample) -> Solution | None:
+    """The best answer found; None where the machine is not defined on the sample."""
+    try:
+        formulation.check(sample)
+    except InputError:
+        return None
     with warnings.catch_warnings():
-        warnings.simplefilter("error", CertificateWarning)  # an answer that does not hold proves nothing
-        decision = solve(formulation, rest).decision_function(K[i, keep][None, :], diagonal=K[[i], [i]])
-    return bool(y[i] * decision[0] > 0)
+        warnings.simplefilter("ignore", CertificateWarning)
+        try:
+            return solve(formulation, sample)
+        except Infeasible:
+            return None
+
+
+def _check_determined(certificate: Certificate) -> None:
+    """Refuse a bound <w, w> <= 1 that costs nothing, and hulls without a distance."""
+    w, name = weight(certificate), type(certificate.formulation).__name__
+    longest = float(np.max(w.gram.lengths))
+    if "lambda" in certificate.dual and not certificate.dual["lambda"] > OPTIMAL * longest:
+        raise InputError(
+            f"The multiplier of <w, w> <= 1 is {float(certificate.dual['lambda']):.1e}, so that the weight vector of "
+            f"{name} is not unique.",
+            "Choose a smaller C, or a kernel that separates the classes.",
+        )
+    if "rho_plus" in certificate.primal and not w.norm > NEARLY_MEET * longest:
+        raise InputError(
+            f"The weight vector of {name} has the length {w.norm:.1e}: the hulls meet, and it classifies nothing.",
+            "Choose a smaller D in ReducedConvexHulls, or a kernel that separates the classes.",
+        )
 
 
 def _loose_ends(certificate: Certificate) -> int:

@@ -11,19 +11,19 @@ from formulations.bounds.givens import (
     FIXED_GAMMA,
     INDEPENDENT,
     Linear,
-    check_certificate,
     check_costs,
     check_delta,
-    check_machine,
-    check_optimal,
+    check_optimum_of,
     check_positive,
     confidence,
+    dual_norm,
+    margin,
     offset_assumption,
+    offset_term,
     own_margin,
     support_radius,
     trace,
     unit,
-    weight,
     within,
 )
 from formulations.classification.hard_margin import HardMargin
@@ -48,7 +48,8 @@ def margin_bound(certificate: Certificate, delta: float = 0.05, *, gamma: float 
     and Theorem 4.12 has 2/l. It holds for every function of norm 1, whatever found it: the answer need not be optimal,
     and costs per point do not matter. The theorem has no offset. But the doubling is due to absolute values, which the
     contraction lemma behind Corollary 6.13 of Mohri, Rostamizadeh and Talwalkar does without: it gives
-    2/(l gamma) ((tr K)^(1/2) + beta l^(1/2)) for offsets up to beta, so that beta = (tr K / l)^(1/2) is covered.
+    2/(l gamma) ((tr K)^(1/2) + beta l^(1/2)) for offsets up to beta. So beta = (tr K / l)^(1/2) is covered, and a
+    larger offset b adds 2/gamma (|b| - beta) / l^(1/2), as a term of its own.
 
     >>> import kopt
     >>> from formulations.classification import SoftMargin
@@ -66,7 +67,7 @@ def margin_bound(certificate: Certificate, delta: float = 0.05, *, gamma: float 
     """
     check_delta(delta)
     g = unit(certificate)
-    gamma = _margin(certificate, gamma)
+    gamma = margin(certificate, gamma)
     xi = np.maximum(0.0, gamma - certificate.sample.y * g.values)
     return _bound(g, "Theorem 4.17", float(np.sum(xi)) / (g.n * gamma), gamma, delta)
 
@@ -79,10 +80,10 @@ def hard_margin_bound(certificate: Certificate, delta: float = 0.05) -> Bound:
     gamma = (alpha' G alpha)^(1/2) for weight vectors of length 1, and (sum_i alpha_i)^(-1/2) in canonical form, with
     G_ij = y_i y_j k(x_i, x_j). This is Theorem 4.17 without slacks.
     """
-    _check_optimum(certificate, delta, UnitHardMargin, HardMargin)
+    check_optimum_of(certificate, delta, Task.CLASSIFICATION, UnitHardMargin, HardMargin)
     alpha = certificate.dual.alpha
     canonical = isinstance(certificate.formulation, HardMargin)
-    gamma = float(np.sum(alpha)) ** -0.5 if canonical else _dual_norm(certificate)
+    gamma = float(np.sum(alpha)) ** -0.5 if canonical else dual_norm(certificate)
     check_positive("the margin", gamma)
     return _bound(unit(certificate), "Theorem 7.27" if canonical else "Theorem 7.22", 0.0, gamma, delta)
 
@@ -96,12 +97,12 @@ def soft_margin_bound(certificate: Certificate, delta: float = 0.05) -> Bound:
     The first two terms are the slacks of Theorem 4.17 at the machine's own gamma: C sum_i xi_i = gamma - sqrt(-W). The
     canonical form has alpha / sum_i alpha_i for alpha and C / sum_i alpha_i for C, and gamma = 1 / ||w||.
     """
-    _check_optimum(certificate, delta, UnitSoftMargin, SoftMargin)
+    check_optimum_of(certificate, delta, Task.CLASSIFICATION, UnitSoftMargin, SoftMargin)
     check_costs(certificate.sample)
     total = float(np.sum(certificate.dual.alpha))  # 1 for weight vectors of length 1
-    root = _dual_norm(certificate) / total
+    root = dual_norm(certificate) / total
     C = certificate.formulation.C / total
-    gamma, g = own_margin(certificate), unit(certificate)
+    g, gamma = unit(certificate), own_margin(certificate)
     return _bound(g, "Theorem 7.30", 1 / (C * g.n) - root / (C * g.n * gamma), gamma, delta)
 
 
@@ -111,11 +112,12 @@ def trace_margin_bound(certificate: Certificate, delta: float = 0.05, *, gamma: 
         P(y h(x) <= 0) <= 1/l sum_i min(1, xi_i / gamma) + 2/(l gamma) (tr K)^(1/2) + 3 (ln(2/delta) / (2 l))^(1/2)
 
     Half the capacity of Theorem 4.17: 2 R with R = Lambda (tr K)^(1/2) / l, and L = 1/rho, because this contraction
-    lemma has no absolute values and does not double.
+    lemma has no absolute values and does not double. The text has no offset; an offset b adds 2 |b| / (l^(1/2) gamma),
+    as in `margin_bound`.
     """
     check_delta(delta)
     h = unit(certificate)
-    gamma = _margin(certificate, gamma)
+    gamma = margin(certificate, gamma)
     capacity = 2 / (h.n * gamma) * math.sqrt(trace(h.gram))
     return _ramp_bound(certificate, h, "(6.18)", gamma, capacity, confidence(h.n, delta), delta)
 
@@ -130,44 +132,26 @@ def radius_margin_bound(
     R   k(x, x) <= R^2 for all x; the largest length in the sample where none is given
 
     The complexity is that of the distribution, at most R / l^(1/2), and not that of the sample: McDiarmid's inequality
-    is used once, with all of delta.
+    is used once, with all of delta. An offset b adds 2 |b| / (l^(1/2) gamma) here as well.
     """
     check_delta(delta)
     h = unit(certificate)
-    gamma, R = _margin(certificate, gamma), support_radius(h.gram, R)
+    gamma, R = margin(certificate, gamma), support_radius(h.gram, R)
     capacity = 2 * math.sqrt(R**2 / (h.n * gamma**2))
     once = math.sqrt(math.log(1 / delta) / (2 * h.n))
     return _ramp_bound(certificate, h, "(6.17)", gamma, capacity, once, delta, (within(R),))
 
 
-def _margin(certificate: Certificate, gamma: float | None) -> float:
-    if gamma is None:
-        return own_margin(certificate)
-    check_positive("gamma", gamma)
-    return gamma
-
-
-def _dual_norm(certificate: Certificate) -> float:
-    """(alpha' G alpha)^(1/2), the length of sum_i y_i alpha_i phi(x_i)."""
-    gram = weight(certificate).gram
-    return math.sqrt(gram.norm_squared(certificate.sample.y * certificate.dual.alpha))
-
-
-def _check_optimum(certificate: Certificate, delta: float, *machines: type) -> None:
-    check_delta(delta)
-    check_certificate(certificate, Task.CLASSIFICATION)
-    check_machine(certificate, *machines)
-    check_optimal(certificate)
-
-
 def _bound(g: Linear, item: str, slacks: float, gamma: float, delta: float) -> Bound:
     """Theorem 4.17 with its first term as the theorem of the item writes it."""
+    covered = math.sqrt(trace(g.gram) / g.n)
     terms = {
         "slacks": slacks,
         "capacity": 4 / (g.n * gamma) * math.sqrt(trace(g.gram)),
+        **offset_term(g.n, g.offset, covered, L=1 / gamma),
         "confidence": confidence(g.n, delta),
     }
-    assumes = (INDEPENDENT, FIXED_GAMMA, *offset_assumption(g.offset, math.sqrt(trace(g.gram) / g.n)))
+    assumes = (INDEPENDENT, FIXED_GAMMA, *offset_assumption(g.offset, covered))
     return Bound(Reference(BOOK, item), ERROR, terms, assumes, delta)
 
 
@@ -182,8 +166,11 @@ def _ramp_bound(
     more: tuple[str, ...] = (),
 ) -> Bound:
     ramp = np.clip(1 - certificate.sample.y * h.values / gamma, 0.0, 1.0)
-    terms = {"margin loss": float(np.mean(ramp)), "capacity": capacity, "confidence": once}
-    offset = (f"the offset {h.offset:.6g} was fixed in advance, as gamma",) if h.offset else ()
-    return Bound(
-        Reference(MOHRI, f"Corollary 6.13 {item}"), ERROR, terms, (INDEPENDENT, FIXED_GAMMA, *more, *offset), delta
-    )
+    terms = {
+        "margin loss": float(np.mean(ramp)),
+        "capacity": capacity,
+        **offset_term(h.n, h.offset, 0.0, L=1 / gamma),
+        "confidence": once,
+    }
+    assumes = (INDEPENDENT, FIXED_GAMMA, *more, *offset_assumption(h.offset, 0.0))
+    return Bound(Reference(MOHRI, f"Corollary 6.13 {item}"), ERROR, terms, assumes, delta)

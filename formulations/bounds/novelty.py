@@ -12,6 +12,7 @@ from formulations.bounds.givens import (
     INDEPENDENT,
     check_certificate,
     check_delta,
+    check_fraction,
     check_optimal,
     check_positive,
     confidence,
@@ -91,8 +92,7 @@ def shell_width(certificate: Certificate, p: float, *, R: float | None = None, p
     >>> round(bound.value - bound.terms["confidence"], 6)
     0.3
     """
-    if not 0 < p < 1:
-        raise InputError(f"p is {p:g}, but must be strictly between 0 and 1.", "Choose the rate of false alarms so.")
+    check_fraction("p", p, "Choose the rate of false alarms so.")
     gram, R = _sphere(certificate, 1.0, 0.5, R)
     return (float(np.mean(_slacks(certificate))) + _constant(printed) * R**2 / math.sqrt(gram.n)) / p
 

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.bounds.bound import Bound
-from formulations.bounds.givens import INDEPENDENT, check_delta, check_positive, confidence, trace
+from formulations.bounds.givens import (
+    INDEPENDENT,
+    check_count,
+    check_delta,
+    check_nonnegative,
+    check_positive,
+    check_sample,
+    confidence,
+    trace,
+)
 from kopt import InputError, Reference, Sample
 from kopt.gram import Gram
 
@@ -50,7 +59,10 @@ def rademacher_complexity(
     >>> complexity.value, round(complexity.upper, 6)  # the lower bound is attained
     (1.0, 1.414214)
     """
+    check_sample(sample)
     check_positive("B", B)
+    check_count("draws", draws, 2)  # two, to know the error of their average
+    check_count("seed", seed, 0)
     gram = sample.gram(kernel)
     exact = gram.n <= ENUMERATED
     signs = _all_signs(gram.n) if exact else _random_signs(gram.n, draws, seed)
@@ -74,13 +86,11 @@ def rademacher_bound(empirical: float, complexity: float, n: int, delta: float =
     0.428841
     """
     check_delta(delta)
-    if not 0 <= empirical <= 1:
+    check_nonnegative("empirical", empirical)
+    check_nonnegative("complexity", complexity)
+    check_count("n", n, 1)
+    if empirical > 1:
         raise InputError(f"The empirical mean is {empirical:g}.", "Scale the functions to values in [0, 1].")
-    if n < 1 or not complexity >= 0:
-        raise InputError(
-            f"The sample has {n} points and the class the complexity {complexity:g}.",
-            "Give at least one point and a complexity >= 0.",
-        )
     return Bound(
         Reference("Shawe-Taylor and Cristianini", "Theorem 4.9"),
         "E f(z)",
@@ -102,6 +112,4 @@ def _all_signs(n: int) -> np.ndarray:
 
 
 def _random_signs(n: int, draws: int, seed: int) -> np.ndarray:
-    if draws < 2:
-        raise InputError(f"draws is {draws}.", "Draw at least two sign vectors, to know the error of their average.")
     return np.random.default_rng(seed).choice([-1.0, 1.0], size=(n, draws))

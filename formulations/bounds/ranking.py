@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from formulations.bounds.bound import Bound
-from formulations.bounds.givens import INDEPENDENT, check_certificate, check_delta, check_machine, check_optimal, weight
+from formulations.bounds.givens import INDEPENDENT, check_optimum_of, update_terms, weight
 from formulations.ranking.augmented_hard_ranking import AugmentedHardRanking
-from kopt import Certificate, InputError, Reference, Task
+from kopt import Certificate, Reference, Task
 
 
 def ranking_perceptron_bound(certificate: Certificate, delta: float = 0.05) -> Bound:
@@ -21,23 +21,14 @@ def ranking_perceptron_bound(certificate: Certificate, delta: float = 0.05) -> B
     whose thresholds cost nothing, the bound on the updates is false. An update by d ranks adds d^2 ||phi(x)||^2 + d at
     most to the squared length and d gamma to the projection, so that the sum of all d is at most k; then Theorem 8.15.
     """
-    check_delta(delta)
-    check_certificate(certificate, Task.RANKING)
-    check_machine(certificate, AugmentedHardRanking)
-    check_optimal(certificate)
-    w, n = weight(certificate), certificate.sample.n
+    check_optimum_of(certificate, delta, Task.RANKING, AugmentedHardRanking)
+    w = weight(certificate)
     gamma, ranks = float(certificate.primal.gamma), len(np.unique(certificate.sample.y))
     updates = ((ranks - 1) * float(np.max(w.gram.diagonal)) + 1) / gamma**2 if gamma > 0 else math.inf
-    if updates > n / 2:
-        raise InputError(
-            f"The bound on the updates is {updates:.6g}, but the theorem needs at most l/2 = {n / 2:g}.",
-            "Use more points, or a kernel with a larger margin.",
-        )
-    terms = {"sequences of updates": 2 / n * updates * math.log(n), "confidence": 2 / n * math.log(n / (2 * delta))}
     return Bound(
         Reference("Shawe-Taylor and Cristianini", "Corollary 8.16"),
         "P(y != r(x)), r the ranking perceptron's",
-        terms,
+        update_terms(updates, certificate.sample.n, delta),
         (INDEPENDENT,),
         delta,
     )

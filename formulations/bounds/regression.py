@@ -12,10 +12,12 @@ from formulations.bounds.givens import (
     Linear,
     check_certificate,
     check_delta,
+    check_nonnegative,
     check_positive,
     confidence,
     linear,
     offset_assumption,
+    offset_term,
     support_radius,
     trace,
     within,
@@ -28,40 +30,47 @@ BOOK = "Shawe-Taylor and Cristianini"
 def squared_error_bound(
     certificate: Certificate, delta: float = 0.05, *, B: float | None = None, R: float | None = None
 ) -> Bound:
-    r"""Theorem 7.39, for linear functions g without offset, ||w|| <= B, and targets |y| <= B R.
+    r"""Theorem 7.39, for linear functions g with ||w|| <= B, and targets |y| <= Q, where Q = R B without an offset.
 
-        E (y - g(x))^2 <= 1/l sum_i (y_i - g(x_i))^2 + 16 R B / l (B (tr K)^(1/2) + ||y||)
-                          + 12 (R B)^2 (ln(2/delta) / (2 l))^(1/2)
+        E (y - g(x))^2 <= 1/l sum_i (y_i - g(x_i))^2 + 16 Q / l (B (tr K)^(1/2) + ||y||)
+                          + 12 Q^2 (ln(2/delta) / (2 l))^(1/2)
 
-    B   the smallest that fits this sample where none is given: max(||w||, max_i |y_i| / R)
+    B   the smallest that fits this sample where none is given: max(||w||, (max_i |y_i| - |b|) / R)
     R   k(x, x) <= R^2 for all x; the largest length in the sample where none is given
 
-    The constants are those of Theorem 4.9 for (y - g)^2 / (2RB)^2: (2RB)^2 * 3 = 12 (RB)^2, and by Theorem 4.15 (vi)
-    (2RB)^2 * 4 * (2 (B/(2RB)) (tr K)^(1/2) + 2 ||y|| / (2RB)) / l. It holds for every function of that norm, whatever
-    found it. Without any theorem the error is at most (2RB)^2.
+    The constants are those of Theorem 4.9 for (y - g)^2 / (2Q)^2: (2Q)^2 * 3 = 12 Q^2, and by Theorem 4.15 (vi)
+    (2Q)^2 * 4 * (2 (B/(2Q)) (tr K)^(1/2) + 2 ||y|| / (2Q)) / l. It holds for every function of that norm, whatever
+    found it. Without any theorem the error is at most (2Q)^2.
+
+    The theorem has no offset. With one, Q = R B + |b|, since |g| <= Q then; and (y - g)^2 has the Lipschitz constant
+    4Q, so that the contraction lemma without absolute values gives 8 Q / l (B (tr K)^(1/2) + |b| l^(1/2)). The capacity
+    above covers |b| <= beta = (B (tr K)^(1/2) + 2 ||y||) / l^(1/2); a larger offset adds 8 Q (|b| - beta) / l^(1/2).
     """
     g = _function(certificate, delta)
-    if g.offset:
-        raise InputError(
-            f"The function has the offset {g.offset:.6g}, but the theorem is about functions without one.",
-            "Use a machine without offset, such as Ridge, with a constant added to its kernel.",
-        )
     y, R = certificate.sample.y, support_radius(g.gram, R)
-    largest = float(np.max(np.abs(y)))
-    B = _norm_bound(g, max(g.norm, largest / R) if B is None else B)
-    if largest > B * R * (1 + 1e-12):
+    largest, offset = float(np.max(np.abs(y))), abs(g.offset)
+    B = _norm_bound(g, max(g.norm, (largest - offset) / R) if B is None else B)
+    Q = R * B + offset
+    if largest > Q * (1 + 1e-12):
         raise InputError(
-            f"A target has the size {largest:.6g}, but B R is {B * R:.6g}.", f"Choose B >= {largest / R:.6g}."
+            f"A target has the size {largest:.6g}, but B R and the offset add up to {Q:.6g}.",
+            f"Choose B >= {(largest - offset) / R:.6g}.",
         )
+    root, length = B * math.sqrt(trace(g.gram)), float(np.linalg.norm(y))
     terms = {
         "mean squared error": float(np.mean((y - g.values) ** 2)),
-        "capacity": 16 * R * B / g.n * (B * math.sqrt(trace(g.gram)) + float(np.linalg.norm(y))),
-        "confidence": 4 * (R * B) ** 2 * confidence(g.n, delta),
+        "capacity": 16 * Q / g.n * (root + length),
+        **offset_term(g.n, offset, (root + 2 * length) / math.sqrt(g.n), L=4 * Q),
+        "confidence": 4 * Q**2 * confidence(g.n, delta),
     }
-    assumes = (INDEPENDENT, within(R), _fixed(B), f"|y| <= B R = {B * R:.6g} for all y, not only in the sample")
-    return Bound(
-        Reference(BOOK, "Theorem 7.39"), "E (y - g(x))^2", terms, assumes, delta, trivial=float((2 * R * B) ** 2)
+    assumes = (
+        INDEPENDENT,
+        within(R),
+        _fixed(B),
+        f"|y| <= {Q:.6g} for all y, not only in the sample",
+        *offset_assumption(g.offset, 0.0),
     )
+    return Bound(Reference(BOOK, "Theorem 7.39"), "E (y - g(x))^2", terms, assumes, delta, trivial=(2 * Q) ** 2)
 
 
 def tube_bound(
@@ -85,29 +94,34 @@ def tube_bound(
     The constant is 4 = 2 L (gamma - epsilon) * 2 as in Theorem 4.17. The text leaves out the targets, which its lemma,
     Theorem 4.15 (v), charges like the functions. The contraction lemma without absolute values, behind Corollary 6.13
     of Mohri, Rostamizadeh and Talwalkar, charges them nothing and the functions half: with it the printed bound holds,
-    and has room for offsets up to B (tr K / l)^(1/2). The larger bound with the term in ||y|| has that room too.
+    and has room for offsets up to beta = B (tr K / l)^(1/2). The larger bound with the term in ||y|| has that room too.
+    A larger offset b adds 2 (|b| - beta) / (l^(1/2) (gamma - epsilon)) to either.
     """
     g = _function(certificate, delta)
     y = certificate.sample.y
     if epsilon is None:
         epsilon = _tube(certificate)
-    if not 0 <= epsilon < gamma < math.inf:
+    check_positive("gamma", gamma)
+    check_nonnegative("epsilon", epsilon)
+    if not epsilon < gamma:
         raise InputError(
             f"gamma is {gamma:.6g} and epsilon {epsilon:.6g}, but 0 <= epsilon < gamma.",
             "Choose a larger gamma, or a narrower tube.",
         )
     B = _norm_bound(g, g.norm if B is None else B)
+    covered = B * math.sqrt(trace(g.gram) / g.n)
     xi = np.maximum(0.0, np.abs(y - g.values) - epsilon)
     unit = g.n * (gamma - epsilon)
     terms = {"slacks": float(np.sum(xi)) / unit, "capacity": 4 * B * math.sqrt(trace(g.gram)) / unit}
     if not printed:
         terms["targets"] = 4 * float(np.linalg.norm(y)) / unit
+    terms |= offset_term(g.n, g.offset, covered, L=1 / (gamma - epsilon))
     terms["confidence"] = confidence(g.n, delta)
     assumes = (
         INDEPENDENT,
         "gamma and epsilon were fixed before the sample was seen",
         _fixed(B),
-        *offset_assumption(g.offset, B * math.sqrt(trace(g.gram) / g.n)),
+        *offset_assumption(g.offset, covered),
     )
     return Bound(Reference(BOOK, "Theorem 7.49"), "P(|y - g(x)| > gamma)", terms, assumes, delta)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from formulations.bounds.bound import Bound
-from formulations.bounds.givens import INDEPENDENT, check_delta, support_radius, within
+from formulations.bounds.givens import INDEPENDENT, check_delta, check_sample, support_radius, within
 from kopt import Combination, InputError, Reference, Sample
 from kopt.gram import Gram
 
@@ -23,6 +23,7 @@ def novelty_threshold(sample: Sample, delta: float = 0.05, *, R: float | None = 
     >>> round(novelty_threshold(Sample([[1.0], [-1.0]] * 200), delta=0.01), 6)
     1.503485
     """
+    check_sample(sample)
     check_delta(delta)
     gram = sample.gram()
     R = support_radius(gram, R)
@@ -52,6 +53,7 @@ def conditional_novelty_bound(sample: Sample, delta: float = 0.05, *, R: float |
     that misses a rare point exceeds it. The points further than all of the sample have more than the probability p with
     probability (1 - p)^l at most, which is delta for the p above; (5.5) fails with probability delta as well.
     """
+    check_delta(delta)
     if delta >= 0.5:
         raise InputError(f"delta is {delta:g}, and the bound fails with 2 delta.", "Choose delta < 0.5.")
     threshold = novelty_threshold(sample, delta, R=R)

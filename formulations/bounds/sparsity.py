@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from formulations.bounds.bound import Bound
-from formulations.bounds.givens import INDEPENDENT, check_certificate, check_delta, check_machine, check_optimal, weight
+from formulations.bounds.givens import INDEPENDENT, check_count, check_delta, check_optimum_of, update_terms, weight
 from formulations.classification.hard_margin import HardMargin
 from formulations.classification.hard_margin_without_offset import HardMarginWithoutOffset
 from formulations.classification.unit_hard_margin import UnitHardMargin
@@ -30,6 +30,8 @@ def perceptron_bound(updates: int, n: int, delta: float = 0.05) -> Bound:
     0.030024
     """
     check_delta(delta)
+    check_count("updates", updates, 0)
+    check_count("n", n, 1)
     if not 1 <= updates <= n / 2:
         raise InputError(
             f"There were {updates} updates for {n} points, but the theorem needs 1 <= k <= l/2.",
@@ -51,18 +53,9 @@ def novikoff_bound(certificate: Certificate, delta: float = 0.05) -> Bound:
     Theorem 7.54 with the k <= R^2/gamma^2 of Novikoff's Theorem 7.53 and l - k >= l/2. The text's "hard margin" must be
     that of a machine without offset: the margin of one with an offset is larger, and does not bound the updates.
     """
-    check_delta(delta)
-    check_certificate(certificate, Task.CLASSIFICATION)
-    check_machine(certificate, HardMarginWithoutOffset)
-    check_optimal(certificate)
-    w, n = weight(certificate), certificate.sample.n
-    updates = float(np.max(w.gram.diagonal)) * w.norm_squared
-    if updates > n / 2:
-        raise InputError(
-            f"R^2/gamma^2 is {updates:.6g}, but the theorem needs at most l/2 = {n / 2:g}.",
-            "Use more points, or a kernel with a larger margin.",
-        )
-    terms = {"sequences of updates": 2 / n * updates * math.log(n), "confidence": 2 / n * math.log(n / (2 * delta))}
+    check_optimum_of(certificate, delta, Task.CLASSIFICATION, HardMarginWithoutOffset)
+    w = weight(certificate)
+    terms = update_terms(float(np.max(w.gram.diagonal)) * w.norm_squared, certificate.sample.n, delta)
     return Bound(Reference(BOOK, "Corollary 7.55"), f"{ERROR}, f the perceptron's", terms, (INDEPENDENT,), delta)
 
 
@@ -75,10 +68,7 @@ def support_vector_bound(certificate: Certificate, delta: float = 0.05) -> Bound
     sets of d points, and of l values of d. A point that is undecided at the accuracy of the answer counts as a support
     vector: a larger set gives the same hyperplane.
     """
-    check_delta(delta)
-    check_certificate(certificate, Task.CLASSIFICATION)
-    check_machine(certificate, HardMargin, UnitHardMargin, HardMarginWithoutOffset)
-    check_optimal(certificate)
+    check_optimum_of(certificate, delta, Task.CLASSIFICATION, HardMargin, UnitHardMargin, HardMarginWithoutOffset)
     d, n = len(perhaps_support(certificate)), certificate.sample.n
     if d == n:
         raise InputError(
