@@ -20,6 +20,7 @@ from formulations.novelty import Hypersphere, NuHypersphere, SoftHypersphere
 from formulations.regression import EpsilonInsensitive, Ridge
 from kopt import DeclarationError, Formulation, InputError, KoptError, Program, Sample, Task
 from kopt.kernels import FromFunction, Gaussian, Linear, Polynomial
+from tests.instances import BY_NAME
 
 X = np.array([[0.0, 1.0], [1.0, 0.5], [3.0, 2.0], [4.0, 1.0], [2.5, 2.5]])
 Y = np.array([-1.0, -1.0, 1.0, 1.0, 1.0])
@@ -240,21 +241,37 @@ def test_nu_of_the_sphere_counts_the_costs():
 
 
 def test_a_C_at_which_the_unit_soft_margin_is_unbounded_is_refused_with_the_smallest_value():
-    refusal(lambda: kopt.solve(UnitSoftMargin(C=0.2), Sample(X, Y)), "C is 0.2", "C = 0.25", "Choose C >= 0.25")
+    refusal(lambda: kopt.solve(UnitSoftMargin(C=0.2), Sample(X, Y)), "C is 0.2", "at least 0.25", "Choose C >= 0.25")
     UnitSoftMargin(C=0.25).check(Sample(X, Y))
+
+
+BEYOND = {
+    "NuSoftMargin": 0.99,
+    "UnitNuSoftMargin": 0.99,
+    "UnitSoftMargin": 1e-3,
+    "ReducedConvexHulls": 1e-3,
+    "OneClass": 0.99,
+    "NuHypersphere": 0.99,
+    "NuRanking": 9.0,
+    "OrderedNuRanking": 9.0,
+}
 
 
 @pytest.mark.usefixtures("solves")
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("cls", [NuSoftMargin, UnitNuSoftMargin, UnitSoftMargin])
-def test_the_extreme_value_that_the_refusal_names_is_accepted_and_solves(cls, seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.parametrize("name", BEYOND)
+def test_the_extreme_value_that_the_refusal_names_is_accepted_and_solves(name, seed):
+    cls, rng = BY_NAME[name], np.random.default_rng(seed)
     n = int(rng.integers(9, 30))
     y = np.where(np.arange(n) < n // 3, 1.0, -1.0)
     points = rng.normal(size=(n, 2)) + np.where(y > 0, 1.5, 0.0)[:, None]
-    smaller = int(np.sum(y > 0))
-    formulation = cls(C=0.5 / smaller) if cls is UnitSoftMargin else cls(nu=2 * smaller / n)
-    solution = kopt.solve(formulation, Sample(points, y, kernel=Gaussian(1.5)))
+    labels = {Task.RANKING: 1.0 + (np.arange(n) >= n // 3) + (np.arange(n) >= n // 2), Task.NOVELTY: None}
+    sample = Sample(points, labels.get(cls.task, y), kernel=Gaussian(1.5), costs=np.full(n, 0.7))
+    [parameter] = cls.__dataclass_fields__
+    with pytest.raises(kopt.InputError) as caught:
+        cls(**{parameter: BEYOND[name]}).check(sample)
+    named = float(caught.value.remedy.split()[-1].rstrip("."))
+    solution = kopt.solve(cls(**{parameter: named}), sample)
     assert solution.certificate.holds(1e-6), str(solution)
 
 
