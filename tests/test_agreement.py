@@ -100,7 +100,7 @@ class TestScikitLearn:
 
 class TestClosedForms:
     def test_exclusive_or(self):
-        """T-20: the polynomial kernel of degree 2 turns exclusive or into the product x1 x2."""
+        """The polynomial kernel of degree 2 turns exclusive or into the product x1 x2."""
         X = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
         solution = kopt.solve(HardMargin(), Sample(X, X[:, 0] * X[:, 1], kernel=Polynomial(degree=2, R=1.0)))
         np.testing.assert_allclose(solution.dual.alpha, 1 / 8, rtol=CERTIFIED)
@@ -134,7 +134,7 @@ class TestClosedForms:
     @pytest.mark.parametrize("costs", [False, True])
     @every_kernel
     def test_below_one_over_l_the_soft_sphere_is_the_mean(self, kernel, costs):
-        """Erratum 6: the printed dual is infeasible there, the primal is not."""
+        """The printed dual is infeasible there, the primal is not."""
         sample, _, K, _ = drawn(Task.NOVELTY, kernel, 7, costs=costs)
         C = 0.5 / np.sum(sample.costs)
         solution = kopt.solve(SoftHypersphere(C=C), sample)
@@ -167,7 +167,7 @@ def close(x: float):
 
 @every_kernel
 class TestMaps:
-    """Section 9 of the catalogue, as far as its machines are declared."""
+    """The maps by their formulas, without `kopt.convert`."""
 
     def test_unit_hard_margin_to_hard_margin(self, kernel):
         sample = separable(kernel)
@@ -289,7 +289,7 @@ class TestMaps:
 
 @pytest.mark.parametrize("cls", [NuSoftMargin, UnitNuSoftMargin])
 class TestTheLargestNu:
-    """Erratum 15: nu is at most 2 min(l+, l-) / l, not 1."""
+    """nu is at most 2 min(l+, l-) / l, not 1."""
 
     def test_it_is_reached(self, cls):
         sample = drawn(Task.CLASSIFICATION, "gaussian", 13)[0]

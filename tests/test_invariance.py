@@ -437,7 +437,7 @@ def away_from_the_origin() -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("nu", [0.13, 0.37, 0.8])
 @pytest.mark.parametrize("kernel", list(KERNELS))
 def test_the_sphere_is_the_one_class_machine_for_a_normalised_kernel(kernel, nu):
-    """With k(x, x) = 1: w = c and r^2 = 1 - 2 rho + ||c||^2; catalogue 2.4."""
+    """With k(x, x) = 1: w = c and r^2 = 1 - 2 rho + ||c||^2."""
     X, new = away_from_the_origin()
     sample = Sample(X, kernel=KERNELS[kernel].normalised())
     sphere, plane = kopt.solve(NuHypersphere(nu=nu), sample), kopt.solve(OneClass(nu=nu), sample)

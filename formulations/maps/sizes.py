@@ -1,6 +1,9 @@
-"""What the maps share: divisors, refused where they vanish, and fractions."""
+"""What the maps share: divisors, refused where they vanish, and changes of unit."""
 
 import math
+from typing import Any
+
+import numpy as np
 
 from kopt import InputError, Solution
 
@@ -33,3 +36,27 @@ def per_radius(solution: Solution) -> float:
 def as_fraction(nu: float) -> float:
     """A nu that only its last digits carry beyond 1."""
     return 1.0 if 1 < nu <= 1 + LAST_DIGITS else nu
+
+
+def in_margins(solution: Solution) -> tuple[float, float, dict[str, Any]]:
+    """A machine with a unit vector in units of its margin gamma: gamma, sqrt(alpha' G alpha), and the canonical answer.
+
+    The root is the length of sum_i y_i alpha_i phi(x_i), twice the multiplier lambda.
+    """
+    primal, dual = solution.primal, solution.dual
+    gamma = divisor("The margin gamma", primal.gamma, radius(solution), solution)
+    root = divisor("The multiplier lambda", 2 * float(dual["lambda"]), radius(solution), solution)
+    answer = {name: primal[name] / gamma for name in ("w", "b", "xi")}
+    return gamma, root, {**answer, "alpha": dual.alpha / (root * gamma)}
+
+
+def in_lengths(solution: Solution) -> tuple[float, float, dict[str, Any]]:
+    """A canonical machine in units of ||w||: ||w||, sum_i alpha_i, and the answer with a unit vector.
+
+    The margin 1 / ||w|| is one of several where a class has no free multiplier.
+    """
+    primal, alpha = solution.primal, solution.dual.alpha
+    length = divisor("The length of w", primal.w.norm, per_radius(solution), solution)
+    total = float(np.sum(alpha))
+    answer = {name: primal[name] / length for name in ("w", "b", "xi")}
+    return length, total, {**answer, "gamma": 1 / length, "alpha": alpha / total}

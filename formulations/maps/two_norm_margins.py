@@ -3,38 +3,21 @@
 import numpy as np
 
 from formulations.classification import HardMargin, TwoNormSoftMargin, UnitHardMargin, UnitTwoNormSoftMargin
-from formulations.maps.sizes import divisor, per_radius, radius
+from formulations.maps.sizes import divisor, in_lengths, in_margins, radius
 from kopt import Equivalent, Sample, Solution, converts
 
 
 @converts(UnitTwoNormSoftMargin, TwoNormSoftMargin, law="2 C / sqrt(alpha' G alpha)")
 def to_canonical(solution: Solution) -> Equivalent:
-    """Everything in units of the margin; the root is the length of sum_i y_i alpha_i phi(x_i), twice lambda."""
-    primal, dual = solution.primal, solution.dual
-    gamma = divisor("The margin gamma", primal.gamma, radius(solution), solution)
-    root = divisor("The multiplier lambda", 2 * float(dual["lambda"]), radius(solution), solution)
-    answer = {
-        "w": primal.w / gamma,
-        "b": primal.b / gamma,
-        "xi": primal.xi / gamma,
-        "alpha": dual.alpha / (root * gamma),
-    }
+    """Everything in units of the margin."""
+    _, root, answer = in_margins(solution)
     return Equivalent(TwoNormSoftMargin(C=2 * solution.formulation.C / root), answer)
 
 
 @converts(TwoNormSoftMargin, UnitTwoNormSoftMargin, law="C ||w|| / (2 sum_i alpha_i)")
 def to_unit(solution: Solution) -> Equivalent:
     """Everything in units of ||w||, and multipliers that add up to 1."""
-    primal, alpha = solution.primal, solution.dual.alpha
-    length = divisor("The length of w", primal.w.norm, per_radius(solution), solution)
-    total = float(np.sum(alpha))
-    answer = {
-        "w": primal.w / length,
-        "b": primal.b / length,
-        "gamma": 1 / length,
-        "xi": primal.xi / length,
-        "alpha": alpha / total,
-    }
+    length, total, answer = in_lengths(solution)
     return Equivalent(UnitTwoNormSoftMargin(C=solution.formulation.C * length / (2 * total)), answer)
 
 
