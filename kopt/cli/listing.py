@@ -26,7 +26,8 @@ def run(options: argparse.Namespace) -> int:
     """Name, task and first line of each; or the whole table."""
     formulations = discover()
     if options.markdown:
-        print(library_table(formulations))
+        for line in library_table(formulations):
+            print(line, flush=True)
         return Exit.GOOD
     width = max(len(formulation.__name__) for formulation in formulations)
     for formulation in formulations:

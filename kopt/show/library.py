@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from kopt.errors import NoDual
 from kopt.formulation import Formulation
@@ -16,13 +17,13 @@ from kopt.solvers.through_cvxpy import ThroughCvxpy
 HEADER = ("machine", "reference", "primal", "dual", "solvers", "claims")
 
 
-def library_table(formulations: Sequence[type[Formulation]]) -> str:
-    """The formulations as a table in Markdown.
+def library_table(formulations: Iterable[type[Formulation]]) -> Iterator[str]:
+    """The formulations as the lines of a table in Markdown.
 
     The classes of the two programs, the solvers and the claims are read off an instance of each.
     """
-    rows = [HEADER, ("---",) * len(HEADER), *map(_row, formulations)]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
+    for row in chain([HEADER, ("---",) * len(HEADER)], map(_row, formulations)):
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 
 def _row(cls: type[Formulation]) -> tuple[str, ...]:
