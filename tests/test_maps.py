@@ -19,6 +19,7 @@ from formulations.classification import (
     UnitSoftMargin,
     UnitTwoNormSoftMargin,
 )
+from formulations.maps.ridge_of_the_lectures import lambda_of_the_lectures, ridge_of_the_lectures
 from formulations.novelty import Hypersphere, NuHypersphere, SoftHypersphere
 from formulations.regression import EpsilonInsensitive, NuRegression, Ridge
 from kopt import InputError, Sample, Solution, Task
@@ -161,6 +162,26 @@ class TestConvert:
 
 def with_counterpart() -> list[str]:
     return [name for name, cls in BY_NAME.items() if cls.to_scikit_learn is not kopt.Formulation.to_scikit_learn]
+
+
+class TestRidgeOfTheLectures:
+    """(16) of 6.867, solved as printed by plain CVXPY, against the machine that the converter names; and back."""
+
+    @every_kernel
+    @pytest.mark.parametrize("lambda_", [0.07, 1.9])
+    def test_it_has_the_same_minimiser(self, kernel, lambda_):
+        X, y = data(Task.REGRESSION, 23, 1.0, np.random.default_rng(2))
+        sample = Sample(X, y, kernel=KERNELS[kernel])
+        Phi = sample.gram().factor
+        w = cp.Variable(Phi.shape[1])
+        printed = cp.sum_squares(y - Phi @ w) / 23 + lambda_ / 2 * cp.sum_squares(w)
+        cp.Problem(cp.Minimize(printed)).solve(solver=cp.CLARABEL)
+        machine = ridge_of_the_lectures(lambda_, sample)
+        ours = kopt.solve(machine, sample).primal.w.values
+        np.testing.assert_allclose(ours, Phi @ w.value, atol=MAP * np.max(np.abs(y)))
+        assert lambda_of_the_lectures(machine, sample) == pytest.approx(lambda_, rel=1e-12)
+        tenfold = kopt.solve(ridge_of_the_lectures(10 * lambda_, sample), sample).primal.w.values
+        assert np.max(np.abs(tenfold - Phi @ w.value)) > DIFFERENT * np.max(np.abs(y))
 
 
 class TestLimits:
