@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.constraints.constraint import Constraint
 
 from kopt.combination import Combination
 from kopt.errors import DeclarationError
@@ -91,6 +92,20 @@ class View(ABC):
         if isinstance(coefficients, cp.Expression):
             return self._symbolic_combination(gram, coefficients, rows)
         return self.numeric(gram, coefficients, rows)
+
+    def vanishing(self, coefficients: cp.Expression, kernel: str | None = None, rows: Any = None) -> Constraint:
+        """sum_i c_i phi(x_i) = 0, in coordinates; c = 0 where the points are independent in feature space."""
+        Phi = self.sample.gram(kernel).factor[slice(None) if rows is None else rows]
+        if Phi.shape[1] == len(Phi):
+            return coefficients == 0
+        return cp.Constant((Phi if Phi.shape[1] else np.zeros((len(Phi), 1))).T, name="Phi'") @ coefficients == 0
+
+    def named(self, letter: str, values: Any) -> Any:
+        """Numbers, one for each point, under the letter that a derivation writes for them.
+
+        >>> # D = s.named("D", 2 * np.where(s.y > 0, np.mean(s.y < 0), np.mean(s.y > 0)))
+        """
+        return values
 
     def numeric(self, gram: Gram, coefficients: Any, rows: Any = None) -> Combination:
         """A combination whose coefficients are numbers."""

@@ -1,0 +1,309 @@
+"""A primal program read for its derivation: constraints row by row, and what each variable costs by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from cvxpy.atoms.affine.add_expr import AddExpression
+from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression, multiply
+from cvxpy.atoms.affine.sum import Sum
+from cvxpy.atoms.affine.unary_operators import NegExpression
+from cvxpy.atoms.norm1 import norm1
+from cvxpy.atoms.pnorm import Pnorm
+from cvxpy.atoms.quad_over_lin import quad_over_lin
+from cvxpy.constraints.nonpos import Inequality
+from cvxpy.constraints.zero import Equality
+
+from kopt.cones import Cone, Free, NonNegative
+from kopt.derive.affine import Affine, Form, Names, Part, Reader
+from kopt.derive.cannot import CannotDerive
+from kopt.derive.monomial import ONE, Monomial
+from kopt.derive.trace import Ledger, TracingView
+from kopt.losses import Loss
+from kopt.losses import read as read_loss
+from kopt.losses.squared import Squared
+from kopt.program import Program
+from kopt.terms import additive_terms
+from kopt.views.products import ProductVector
+
+
+@dataclass(frozen=True)
+class Cost:
+    """sum_i weight_i loss(slope_i x_i + shift_i): what a variable costs by itself, entry by entry."""
+
+    variable: cp.Variable
+    weight: np.ndarray
+    weight_name: Monomial
+    loss: Loss
+    slope: np.ndarray
+    slope_name: Monomial
+    shift: np.ndarray
+    shift_name: Monomial | None
+
+
+@dataclass(frozen=True)
+class Length:
+    """factor * ||x|| for a variable that is a vector."""
+
+    variable: cp.Variable
+    factor: float
+    name: Monomial
+
+
+@dataclass(frozen=True)
+class Row:
+    """One constraint, or the objective: an affine expression, and costs of single variables.
+
+    multiplier   its name; None for the objective
+    index        the letter of its rows: i for points, j for others, nothing for a single one
+    """
+
+    multiplier: str | None
+    cone: Cone | None
+    affine: Affine
+    costs: tuple[Cost, ...] = ()
+    lengths: tuple[Length, ...] = ()
+    index: str = ""
+    sides: tuple[Affine, Affine] | None = None
+    relation: str = "<="
+
+
+@dataclass
+class Reading:
+    """A primal as a minimisation: its objective, its constraints, its vectors in feature space.
+
+    index     the letter of the entries of each variable, by id
+    labels    how an entry that is selected is called, by (id of the variable, bytes of the selection)
+    """
+
+    primal: Program
+    names: Names
+    objective: Row
+    constraints: dict[str, Row]
+    vectors: dict[int, ProductVector]
+    kernels: Mapping[str, str | None]
+    index: dict[int, str] = field(default_factory=dict)
+    y: np.ndarray | None = None
+
+    @property
+    def rows(self) -> list[Row]:
+        """The objective and the constraints."""
+        return [self.objective, *self.constraints.values()]
+
+    @property
+    def variables(self) -> dict[str, cp.Variable]:
+        """The variables that are no leaves of vectors."""
+        return {n: v for n, v in self.primal.variables.items() if v.id not in self.vectors}
+
+
+def read_program(primal: Program, ledger: Ledger, view: TracingView | None = None) -> Reading:
+    """Read a primal; refuse what has no separable Lagrangian."""
+    vectors = {} if view is None else view.leaves
+    taken = {*primal.variables, *primal.constraints, "l", "y", "x", "k", "i", "j", "c", "phi"}
+    names = Names(ledger, taken)
+    reader = Reader(names)
+    objective = _row(reader, None, None, primal.sign * primal.objective.expr)
+    constraints = {
+        name: _constraint(reader, name, cone, primal.constraints[name]) for name, cone in primal.cones.items()
+    }
+    reading = Reading(primal, names, objective, constraints, vectors, {} if view is None else view.kernels)
+    reading.y = None if view is None else view.sample.y
+    _letter(reading, None if view is None else int(view.sample.n))
+    return reading
+
+
+def _constraint(reader: Reader, name: str, cone: Cone, constraint: Any) -> Row:
+    if not isinstance(cone, Free | NonNegative):
+        raise CannotDerive(
+            f"the constraint {name!r} is in a {type(cone).__name__} cone", "one written with <= or ==, entry by entry"
+        )
+    row = _row(reader, name, cone, cone.residual)
+    if isinstance(constraint, Inequality | Equality) and all(arg.is_affine() for arg in constraint.args):
+        left, right = (reader.read(arg) for arg in constraint.args)
+        relation = "<=" if isinstance(constraint, Inequality) else "="
+        row = replace(row, sides=(left, right), relation=relation)
+    return row
+
+
+def _row(reader: Reader, name: str | None, cone: Cone | None, expression: cp.Expression) -> Row:
+    affine: cp.Expression | None = None
+    costs: list[Cost] = []
+    lengths: list[Length] = []
+    for term in additive_terms(expression) if not expression.is_affine() else []:
+        written = term.expression if term.coefficient == 1 else term.coefficient * term.expression
+        if written.is_affine():
+            affine = written if affine is None else affine + written
+        else:
+            for cost in _costs(reader, written):
+                (lengths if isinstance(cost, Length) else costs).append(cost)  # type: ignore[arg-type]
+    if expression.is_affine():
+        affine = expression
+    if affine is None:
+        affine = cp.Constant(np.zeros(expression.shape))
+    read = reader.read(affine)
+    if costs or lengths:
+        if expression.ndim:
+            raise CannotDerive(
+                f"the constraint {name!r} has a curved term in each of its rows", "a single row, or affine rows"
+            )
+    if read.rows != expression.size:
+        raise CannotDerive(f"the constraint {name!r} mixes rows of different numbers", "rows of one kind")
+    return Row(name, cone, read, tuple(costs), tuple(lengths))
+
+
+def _costs(reader: Reader, expression: cp.Expression) -> Iterator[Cost | Length]:
+    """The costs of single variables of which a curved scalar term is the sum."""
+    yield from _peeled(reader, expression, np.ones(1), ONE, expression)
+
+
+def _peeled(
+    reader: Reader, expression: cp.Expression, weight: np.ndarray, name: Monomial, whole: cp.Expression
+) -> Iterator[Cost | Length]:
+    args = expression.args
+    names = reader.names
+    match expression:
+        case _ if expression.is_constant():
+            return
+        case AddExpression():
+            for arg in args:
+                yield from _peeled(reader, arg, weight, name, whole)
+            return
+        case NegExpression():
+            yield from _peeled(reader, args[0], -weight, -name, whole)
+            return
+        case Sum() if expression.ndim == 0:
+            yield from _peeled(reader, args[0], weight, name, whole)
+            return
+        case DivExpression() if args[1].is_constant():
+            yield from _peeled(reader, args[0], weight / _value(args[1]), name / names.constant(args[1]), whole)
+            return
+        case multiply() | MulExpression() if any(arg.is_constant() for arg in args):
+            factor, other = args if args[0].is_constant() else args[::-1]
+            if factor.ndim <= 1 and (factor.is_scalar() or factor.shape == other.shape):
+                yield from _peeled(reader, other, weight * _value(factor), name * names.constant(factor), whole)
+                return
+        case quad_over_lin() if args[1].is_constant() and np.all(_value(args[1]) == 1) and args[0].ndim <= 1:
+            yield _cost(reader, cp.square(args[0]), weight, name, whole)
+            return
+        case norm1():
+            yield _cost(reader, cp.abs(args[0]), weight, name, whole)
+            return
+        case Pnorm() if expression.p == 2 and isinstance(args[0], cp.Variable):
+            yield Length(args[0], float(weight[0]), name)
+            return
+    yield _cost(reader, expression, weight, name, whole)
+
+
+def _cost(
+    reader: Reader, expression: cp.Expression, weight: np.ndarray, name: Monomial, whole: cp.Expression
+) -> Cost:
+    found = read_loss(expression)
+    variables = expression.variables()
+    if len(variables) > 1:
+        raise CannotDerive(
+            f"the term {_brief(whole)} mixes the variables {', '.join(v.name() for v in variables)}",
+            "a variable of its own in it, tied to the others by an equality that is named after its multiplier",
+        )
+    if found is None:
+        raise CannotDerive(
+            f"the term {_brief(whole)} in {variables[0].name()} has a conjugate that is not known",
+            "squares, powers, absolute values, positive parts, logistic, exp, Huber, or a kopt.losses.Loss",
+        )
+    factor, loss, inner = found
+    read = reader.read(inner)
+    variable = variables[0]
+    part = read.parts[0]
+    elementwise = len(read.parts) == 1 and part.form is Form.ENTRY and part.selection is None
+    if not elementwise or variable.size != read.rows:
+        raise CannotDerive(
+            f"the term {_brief(whole)} is not a sum over the entries of {variable.name()}",
+            f"{variable.name()} itself in it, entry by entry, or a new variable with its defining equality",
+        )
+    slope, shift = part.matrix.diagonal(), read.offset
+    shift_name = None if not read.constants else sum(read.constants[1:], read.constants[0])
+    weight = np.broadcast_to(factor * weight, (variable.size,)).astype(float)
+    if np.any(weight <= 0) or np.any(slope == 0):
+        raise CannotDerive(f"the term {_brief(whole)} has a weight that is not positive", "positive weights")
+    return Cost(
+        variable, weight, Monomial.constant(factor) * name, loss, slope, part.monomial, shift, shift_name
+    )
+
+
+def _value(expression: cp.Expression) -> np.ndarray:
+    value = expression.value
+    return np.asarray(value.toarray() if sp.issparse(value) else value, dtype=float)
+
+
+def _brief(expression: cp.Expression) -> str:
+    from kopt.show.expression import Writer
+
+    return Writer().text(expression)
+
+
+def _letter(reading: Reading, points: int | None) -> None:
+    """Say which rows and variables run over the points (i), over something else (j), or over nothing."""
+    if points is None:
+        sizes = [row.affine.rows for row in reading.constraints.values() if not row.affine.scalar]
+        points = max(sizes, key=sizes.count, default=0)
+    for variable in reading.primal.variables.values():
+        seen = variable.id in reading.vectors
+        reading.index[variable.id] = "" if variable.ndim == 0 else "i" if seen or variable.size == points else "j"
+    letters = {name: "" if row.affine.scalar else "j" for name, row in reading.constraints.items()}
+    changed = True
+    while changed:
+        changed = False
+        for name, row in reading.constraints.items():
+            for part in row.affine.parts:
+                own = part.form is Form.ENTRY and not part.alone
+                of_points = own and reading.index[part.variable.id] == "i"
+                if letters[name] == "j" and (row.affine.rows == points or of_points):
+                    letters[name], changed = "i", True
+                tied = own and part.selection is None and letters[name] == "i"
+                if tied and reading.index[part.variable.id] == "j":
+                    reading.index[part.variable.id], changed = "i", True
+            if letters[name] == "j" and row.affine.rows == points:
+                letters[name], changed = "i", True
+    reading.constraints = {name: replace(row, index=letters[name]) for name, row in reading.constraints.items()}
+
+
+def points_of(reading: Reading, row: Row) -> np.ndarray | None:
+    """The points that the rows of a constraint stand for; None where they are no points."""
+    if row.index != "i":
+        return None
+    for part in row.affine.parts:
+        if part.variable.id in reading.vectors and part.form is Form.ENTRY and not part.alone:
+            return np.arange(part.variable.size) if part.selection is None else part.selection
+    return np.arange(row.affine.rows)
+
+
+def label_of(reading: Reading, part: Part, points: np.ndarray | None) -> str:
+    """How the entry of a variable in a row or a term is called: i, y_i, j + 1, ..., nothing for a single number."""
+    letter = reading.index[part.variable.id]
+    if part.alone and part.variable.ndim == 0:
+        return ""
+    if part.selection is None or letter == "i":
+        return letter
+    if len(part.selection) == 1:
+        return str(int(part.selection[0]) + 1)
+    y = reading.y
+    if y is not None and points is not None and len(points) == len(part.selection):
+        at = y[points]
+        off = part.selection + 1 - at
+        if np.all(off == off[0]) and off[0] == int(off[0]):
+            return "y_i" if off[0] == 0 else f"y_i {'+' if off[0] > 0 else '-'} {abs(int(off[0]))}"
+        if all(len(set(part.selection[at == each])) == 1 for each in np.unique(at)):
+            return "y_i"
+    shift = part.selection - np.arange(len(part.selection))
+    if points is None and np.all(shift == shift[0]):
+        return "j" if shift[0] == 0 else f"j {'+' if shift[0] > 0 else '-'} {abs(int(shift[0]))}"
+    return "j(i)"
+
+
+def is_squared(cost: Cost) -> bool:
+    """Whether the cost is weight_i (slope_i x_i + shift_i)^2."""
+    return isinstance(cost.loss, Squared)

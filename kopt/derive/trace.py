@@ -1,0 +1,262 @@
+"""Numbers and arrays that remember what they are called: a primal built from them can be written out.
+
+A declaration is ordinary Python. Run with a `TracingView`, and with parameters that are `TracedNumber`s, it meets
+numbers that behave as usual and note in a `Ledger` how each was made: `self.C / s.n` is then known as C/l, and an
+array that went into a CVXPY expression is found again by its contents.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Self
+
+import cvxpy as cp
+import numpy as np
+
+from kopt.derive.monomial import ONE, Monomial
+from kopt.formulation import Formulation
+from kopt.sample import Sample
+from kopt.show.formula import Kernel, Name, Over, Sum, Words
+from kopt.show.mathematics import text
+from kopt.views import ProductView
+from kopt.views.products import ProductVector
+
+
+class Ledger:
+    """What the numbers and arrays of one trace are called, found by their contents."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[tuple[int, ...], bytes], Monomial] = {}
+
+    def note(self, value: Any, monomial: Monomial) -> None:
+        """Remember how a number or an array came about; the first name stays."""
+        self._known.setdefault(_key(value), monomial)
+
+    def name_of(self, value: Any) -> Monomial | None:
+        """What a number or an array is called; None for an array that nobody named."""
+        array = np.asarray(value, dtype=float)
+        known = self._known.get(_key(array))
+        if known is not None:
+            return known
+        negative = self._known.get(_key(-array))
+        if negative is not None:
+            return -negative
+        if array.size and np.all(array == array.flat[0]):
+            return Monomial.constant(float(array.flat[0])) if array.ndim == 0 else self.name_of(array.flat[0])
+        return None
+
+
+def _key(value: Any) -> tuple[tuple[int, ...], bytes]:
+    array = np.ascontiguousarray(np.asarray(value, dtype=float) + 0.0)
+    return np.shape(value), array.tobytes()
+
+
+class TracedNumber(float):
+    """A float with a name."""
+
+    monomial: Monomial
+    ledger: Ledger
+
+    def __new__(cls, value: float, monomial: Monomial, ledger: Ledger) -> Self:
+        self = super().__new__(cls, value)
+        self.monomial, self.ledger = monomial, ledger
+        ledger.note(float(value), monomial)
+        return self
+
+    def __reduce__(self) -> Any:
+        return float, (float(self),)
+
+
+class TracedCount(int):
+    """A whole number with a name, such as the number of points."""
+
+    monomial: Monomial
+    ledger: Ledger
+
+    def __new__(cls, value: int, monomial: Monomial, ledger: Ledger) -> Self:
+        self = super().__new__(cls, value)
+        self.monomial, self.ledger = monomial, ledger
+        ledger.note(float(value), monomial)
+        return self
+
+
+class TracedArray(np.ndarray):
+    """An array whose entries have a name, such as y_i."""
+
+    monomial: Monomial
+    ledger: Ledger
+
+    @classmethod
+    def made(cls, value: np.ndarray, monomial: Monomial, ledger: Ledger) -> TracedArray:
+        """A copy of an array, with a name."""
+        self = np.array(value).view(cls)
+        self.monomial, self.ledger = monomial, ledger
+        ledger.note(value, monomial)
+        return self
+
+    def __array_finalize__(self, parent: Any) -> None:
+        """Parts and copies of an array are called as it is: y_i stays y_i, for the points that are left."""
+        if isinstance(parent, TracedArray) and hasattr(parent, "monomial"):
+            self.monomial, self.ledger = parent.monomial, parent.ledger
+            if self.size < parent.size and self.ndim == 1:
+                self.ledger.note(np.asarray(self), self.monomial)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """The same as for plain arrays, with a name where the operation has one."""
+        if any(isinstance(each, cp.Expression) for each in inputs):
+            return NotImplemented
+        plain = [each.view(np.ndarray) if isinstance(each, TracedArray) else each for each in inputs]
+        if "out" in kwargs:
+            kwargs["out"] = tuple(o.view(np.ndarray) if isinstance(o, TracedArray) else o for o in kwargs["out"])
+        result = getattr(ufunc, method)(*plain, **kwargs)
+        if method == "reduce" and ufunc is np.add and np.ndim(result) == 0:
+            return TracedNumber(float(result), total(self.monomial), self.ledger)
+        if method != "__call__" or kwargs or not isinstance(result, np.ndarray):
+            return result
+        monomial = _named(ufunc, [name_of(each) for each in inputs])
+        return result if monomial is None else TracedArray.made(result, monomial, self.ledger)
+
+
+def total(monomial: Monomial) -> Monomial:
+    """sum_i of a monomial: l times it where it does not depend on i."""
+    outer, inner = monomial.split()
+    if not inner.powers:
+        return outer * Monomial.of(Name("l"))
+    formula = inner.formula()
+    if isinstance(formula, Words):
+        return outer * Monomial.of(Over(ONE.formula(), ("i",), formula.text[1:-1]))
+    return outer * Monomial.of(Over(formula, ("i",)))
+
+
+def name_of(value: Any) -> Monomial | None:
+    """What a number or an array of a trace is called."""
+    monomial = getattr(value, "monomial", None)
+    if monomial is not None:
+        return monomial  # type: ignore[no-any-return]
+    array = np.asarray(value)
+    return Monomial.constant(float(array)) if array.ndim == 0 and array.dtype.kind in "fiub" else None
+
+
+def _compared(sign: str) -> Callable[[Monomial, Monomial], Monomial]:
+    return lambda a, b: Monomial.of(Words(f"[{text(a.formula())} {sign} {text(b.formula())}]"))
+
+
+_OPERATIONS: dict[Any, Callable[..., Monomial]] = {
+    np.add: lambda a, b: a + b,
+    np.subtract: lambda a, b: a - b,
+    np.multiply: lambda a, b: a * b,
+    np.divide: lambda a, b: a / b,
+    np.negative: lambda a: -a,
+    np.positive: lambda a: a,
+    np.power: lambda a, b: a ** _exponent(b),
+    np.square: lambda a: a ** Fraction(2),
+    np.sqrt: lambda a: a ** Fraction(1, 2),
+    np.reciprocal: lambda a: a ** Fraction(-1),
+    np.greater: _compared(">"),
+    np.less: _compared("<"),
+    np.greater_equal: _compared(">="),
+    np.less_equal: _compared("<="),
+    np.equal: _compared("="),
+    np.not_equal: _compared("!="),
+}
+
+
+class Unnamed(Exception):
+    """An operation whose result has no short name."""
+
+
+def _exponent(monomial: Monomial) -> Fraction | float:
+    if monomial.powers:
+        raise Unnamed
+    return monomial.number
+
+
+def _named(ufunc: Any, names: list[Monomial | None]) -> Monomial | None:
+    if ufunc not in _OPERATIONS or any(name is None for name in names):
+        return None
+    try:
+        return _OPERATIONS[ufunc](*names)
+    except Unnamed:
+        return None
+
+
+def _arithmetic(name: str, ufunc: Any, reflected: bool) -> Callable[[Any, Any], Any]:
+    def operation(self: Any, other: Any) -> Any:
+        base = int if isinstance(self, TracedCount) and isinstance(other, int) else float
+        result = getattr(base, name)(base(self), other)
+        if result is NotImplemented or isinstance(result, complex):
+            return result
+        operands = [name_of(other), name_of(self)] if reflected else [name_of(self), name_of(other)]
+        monomial = _named(ufunc, operands)
+        if monomial is None:
+            return result
+        made = TracedCount if isinstance(result, int) else TracedNumber
+        return made(result, monomial, self.ledger)
+
+    return operation
+
+
+for _name, _ufunc in {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.divide,
+    "pow": np.power,
+}.items():
+    for _class in (TracedNumber, TracedCount):
+        setattr(_class, f"__{_name}__", _arithmetic(f"__{_name}__", _ufunc, reflected=False))
+        setattr(_class, f"__r{_name}__", _arithmetic(f"__r{_name}__", _ufunc, reflected=True))
+for _class in (TracedNumber, TracedCount):
+    _class.__neg__ = lambda self: -1 * self  # type: ignore[assignment,method-assign]
+
+
+class TracingView(ProductView):
+    """A sample whose numbers have names, for reading a declaration.
+
+    costs   whether costs per point are written out; otherwise they are taken to be 1
+    kernels, rows   of each weight vector, as declared
+    """
+
+    def __init__(self, sample: Sample, ledger: Ledger, costs: bool = True) -> None:
+        super().__init__(sample)
+        self.ledger = ledger
+        self.kernels: dict[str, str | None] = {}
+        self.n = TracedCount(sample.n, Monomial.of(Name("l")), ledger)
+        if sample.y is not None:
+            self.y = TracedArray.made(sample.y, Monomial.of(Name("y", ("i",))), ledger)
+        self._costs = Monomial.of(Name("c", ("i",))) if costs else ONE
+
+    @property
+    def costs(self) -> np.ndarray:
+        """Cost per point, c_i."""
+        return TracedArray.made(super().costs, self._costs, self.ledger)
+
+    def diagonal(self, kernel: str | None = None) -> np.ndarray:
+        """The numbers k(x_i, x_i)."""
+        return TracedArray.made(super().diagonal(kernel), Monomial.of(Kernel("i", "i")), self.ledger)
+
+    def named(self, letter: str, values: Any) -> np.ndarray:
+        """Numbers, one for each point, under a letter of their own."""
+        return TracedArray.made(np.asarray(values, dtype=float), Monomial.of(Name(letter, ("i",))), self.ledger)
+
+    def weight(self, name: str, kernel: str | None = None, rows: Any = None, outputs: int | None = None) -> ProductVector:
+        """A free vector, whose kernel is remembered."""
+        self.kernels[name] = kernel
+        return super().weight(name, kernel, rows, outputs)
+
+
+def traced(formulation: Formulation, ledger: Ledger) -> Formulation:
+    """The formulation with parameters that remember their names."""
+    twin = copy.copy(formulation)
+    for field in dataclasses.fields(formulation):  # type: ignore[arg-type]
+        value = getattr(formulation, field.name)
+        if isinstance(value, float | int) and not isinstance(value, bool):
+            symbol = Monomial.of(Name(field.name))
+            object.__setattr__(twin, field.name, TracedNumber(float(value), symbol, ledger))
+    return twin
+
+
+__all__ = ["Ledger", "Sum", "TracedArray", "TracedNumber", "TracingView", "name_of", "total", "traced"]
