@@ -156,6 +156,7 @@ PRINTED = [
     (Power(plus(X, B), HALF), "(x + b)^(1/2)", r"\sqrt{x + b}"),
     (Power(plus(X, TOTAL), Quotient(ONE, TWO)), "( x + sum_i alpha_i )^(1/2)", r"\sqrt{x + \sum_{i} \alpha_i}"),
     (Power(Name("xi_l", ("i",)), TWO), "xi_l_i^2", r"(\xi^{l}_i)^2"),
+    (Power(plus(Name("Phi'")), TWO), "Phi'^2", r"(\Phi')^2"),
     (Power(alpha_hat("i"), TWO), "alpha_hat_i^2", r"\hat{\alpha}_i^2"),
     (Power(Norm(W), TWO), "||w||^2", r"\lVert w \rVert^2"),
     (Power(Positive(minus(ONE, X)), TWO), "(1 - x)_+^2", "(1 - x)_+^2"),
@@ -194,6 +195,7 @@ PRINTED = [
     (Call("max", (Number(0), X)), "max(0, x)", r"\max(0, x)"),
     (Call("huber", (X,)), "huber(x)", r"\operatorname{huber}(x)"),
     (Relation(Relation(Number(0), "<=", X), "<=", C), "0 <= x <= C", r"0 \le x \le C"),
+    (times(TWO, Words("apples"), X), "2 apples x", r"2\ \text{apples}\ x"),
     (Relation(X, "in", Words("the 50% hull")), "x in the 50% hull", r"x \in \text{the 50}\%\text{ hull}"),
 ]
 

@@ -17,7 +17,7 @@ from kopt.show.formula import Name, Over, Words
 
 def slope_in(reading: Reading, variable: cp.Variable) -> LinearForm:
     """The slope of the Lagrangian in a variable, apart from what the variable costs by itself."""
-    slope = zero(variable.size, reading.index[variable.id])
+    slope = zero(variable.size, reading.index.get(variable.id, ""))
     for row in reading.rows:
         for part in row.affine.parts:
             if part.variable is variable:

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from fractions import Fraction
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import assert_never
 
 from kopt.show.formula import (
@@ -293,7 +293,7 @@ def _text_product(factors: Sequence[Formula]) -> str:
     """The factors side by side; a star where two of them would run into one number."""
     last = len(factors) - 1
     pieces = [_text_factor(factor, i == 0, i == last) for i, factor in enumerate(factors)]
-    return pieces[0] + "".join((" * " if piece[0].isdigit() else " ") + piece for piece in pieces[1:])
+    return pieces[0] + "".join((" * " if piece[:1].isdigit() else " ") + piece for piece in pieces[1:])
 
 
 def _text_factor(factor: Formula, is_first: bool, is_last: bool) -> str:
@@ -357,22 +357,20 @@ def _latex_from(least: _Level, formula: Formula) -> str:
 
 
 def _latex_product(factors: Sequence[Formula]) -> str:
-    """The factors side by side; a dot where two of them would run into one number."""
-    written = ""
-    for i, factor in enumerate(factors):
-        ends = i == len(factors) - 1 and isinstance(_signed(factor)[1], Over)
-        piece = _latex_from(_Level.PRODUCT if ends else _Level.QUOTIENT, factor)
-        written += _latex_gap(factors[i - 1], factor, piece) * bool(i) + piece
-    return written
+    """The factors side by side, a sum over indices without brackets at the end."""
+    pieces = [_latex_from(_Level.QUOTIENT, factor) for factor in factors[:-1]]
+    ends = isinstance(_signed(factors[-1])[1], Over)
+    pieces.append(_latex_from(_Level.PRODUCT if ends else _Level.QUOTIENT, factors[-1]))
+    return pieces[0] + "".join(_latex_gap(before, after) + after for before, after in pairwise(pieces))
 
 
-def _latex_gap(before: Formula, after: Formula, piece: str) -> str:
-    """What stands between two factors."""
-    if re.match(r"\d|\\tfrac", piece):
+def _latex_gap(before: str, after: str) -> str:
+    """A dot where two factors would run into one number, a space beside words."""
+    if re.match(r"\d|\\tfrac", after):
         return r" \cdot "
-    if isinstance(before, Words) or isinstance(after, Words):
+    if before.startswith(r"\text{") or after.startswith(r"\text{"):
         return r"\ "
-    return r" \, " if any(latex(factor).startswith(r"\mathrm") for factor in (before, after)) else " "
+    return r" \, " if before.startswith(r"\mathrm") or after.startswith(r"\mathrm") else " "
 
 
 def _latex_power(base: Formula, exponent: Formula) -> str:
@@ -381,7 +379,7 @@ def _latex_power(base: Formula, exponent: Formula) -> str:
         return rf"\sqrt{{{latex(base)}}}"
     below = _latex_from(_Level.ATOM, base)
     # A letter has room for one superscript only.
-    if isinstance(base, Name) and re.search("[\\^']", below):
+    if isinstance(_signed(base)[1], Name) and re.search("[\\^']", below):
         below = f"({below})"
     one_line = isinstance(exponent, Number) and isinstance(exponent.value, Fraction)
     return f"{below}^{_braced(text(exponent) if one_line else latex(exponent))}"
