@@ -1,0 +1,473 @@
+"""Forms, rows and pieces of a derivation as formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+import cvxpy as cp
+import numpy as np
+
+from kopt.derive.affine import Affine, Form, Part
+from kopt.derive.dual import Ball, Bound, Dual
+from kopt.derive.forms import LinearForm, Term
+from kopt.derive.monomial import ONE, Monomial, mentions, product, reindexed
+from kopt.derive.pieces import Arrow, Conjugate, Image, Lengths, Piece, Slope, Square, SquareOver
+from kopt.derive.reading import Cost, Reading, Row, label_of, points_of
+from kopt.losses import Loss
+from kopt.losses.absolute import Absolute
+from kopt.losses.exponential import Exponential
+from kopt.losses.hinge import Hinge
+from kopt.losses.logistic import Logistic
+from kopt.losses.power_hinge import PowerHinge
+from kopt.losses.squared import Squared
+from kopt.losses.squared_hinge import SquaredHinge
+from kopt.show.formula import (
+    Call,
+    Formula,
+    Inner,
+    Kernel,
+    Name,
+    Norm,
+    Number,
+    Over,
+    Phi,
+    Positive,
+    Power,
+    Product,
+    Quotient,
+    Relation,
+    Sum,
+    Words,
+)
+
+Scaled = tuple[Monomial, Formula]
+ZERO = Number(0)
+_HALF = Fraction(1, 2)
+
+
+def total_of(terms: Iterable[Formula]) -> Formula:
+    """A sum that begins with a positive term where it has one, or its only term, or 0."""
+    found = list(terms)
+    first = next((k for k, term in enumerate(found) if not is_negative(term)), 0)
+    found.insert(0, found.pop(first)) if found else None
+    return found[0] if len(found) == 1 else Sum(tuple(found)) if found else ZERO
+
+
+def is_negative(formula: Formula) -> bool:
+    """Whether a minus sign stands in front of a formula."""
+    match formula:
+        case Number(value):
+            return value < 0
+        case Product(factors):
+            return is_negative(factors[0])
+        case Quotient(above, _):
+            return is_negative(above)
+    return False
+
+
+class Writing:
+    """The formulas of one derivation."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        # Labels are +1 or -1 in classification: their squares are gone.
+        y = reading.y
+        signs = y is not None and bool(np.all(np.abs(y) == 1))
+        self.signs = frozenset({Name("y", ("i",)), Name("y", ("j",))} if signs else ())
+        self.losses: dict[str, Loss] = {}
+
+    # Rows of the primal
+
+    def variable(self, variable: cp.Variable, label: str) -> Formula:
+        """An entry of a variable, or what stands for a vector in feature space."""
+        vector = self.reading.vectors.get(variable.id)
+        if vector is None:
+            return Name(variable.name(), (label,) if label else ())
+        name = Name(vector.name)
+        if variable is vector.values:
+            return Inner(name, Phi(label))
+        return Inner(name, name) if variable is vector.norm_squared else Norm(name)
+
+    def affine(self, row: Row, affine: Affine) -> Formula:
+        """An affine expression; parts with a common factor stand together in brackets."""
+        return total_of(self._terms_of(row, affine))
+
+    def _terms_of(self, row: Row, affine: Affine) -> list[Formula]:
+        entries: list[Scaled] = []
+        totals: dict[str, list[Scaled]] = {}
+        for part in affine.parts:
+            core = self._part(row, part)
+            if part.form is Form.TOTAL:
+                label = "j" if self._label(row, part) == "j" else "i"
+                totals.setdefault(label, []).append(core)
+            else:
+                entries.append(core)
+        entries += [(constant, Number(1)) for constant in affine.constants]
+        return [*grouped(entries), *(f for letter, terms in totals.items() for f in summed(terms, letter))]
+
+    def _label(self, row: Row, part: Part) -> str:
+        points = points_of(self.reading, row) if part.form is Form.ENTRY else np.arange(part.matrix.shape[1])
+        if part.form is Form.TOTAL and part.selection is not None:
+            points = np.arange(len(part.selection))
+        return label_of(self.reading, part, points)
+
+    def _part(self, row: Row, part: Part) -> Scaled:
+        label = self._label(row, part)
+        monomial = part.monomial
+        if part.form is Form.MATRIX:
+            inner = "j" if row.index != "j" else "i"
+            entry = Name(part.letter, tuple(x for x in (row.index, inner) if x))
+            return monomial, Over(product(entry, self.variable(part.variable, inner)), (inner,))
+        if label == "j" and row.index != "i":
+            monomial = _renamed(monomial, "i", "j")
+        return monomial, self.variable(part.variable, label)
+
+    def cost(self, cost: Cost) -> Formula:
+        """sum_i weight_i loss(slope_i x_i + shift_i)."""
+        index = self.reading.index[cost.variable.id]
+        x = self.variable(cost.variable, index)
+        terms = [(cost.slope_name, x)] + ([] if cost.shift_name is None else [(cost.shift_name, Number(1))])
+        return _over_index(cost.weight_name, self._loss(cost.loss, terms), index)
+
+    def _loss(self, loss: Loss, t: list[Scaled]) -> Formula:
+        """A loss at t: as a formula where it has a short one, else by the name that a legend explains."""
+        match loss:
+            case Squared():
+                return Power(total_of(grouped(t)), Number(2))
+            case Absolute():
+                return Call("abs", (total_of(grouped(t)),))
+            case Logistic():
+                return Call("log", (Sum((Number(1), Call("exp", (_opposite(t),)))),))
+            case Exponential():
+                return Call("exp", (_opposite(t),))
+            case Hinge() | SquaredHinge() | PowerHinge():
+                return self._hinge(loss, Positive(_opposite(t, ONE)))
+        self.losses["loss"] = loss
+        return Call("loss", (total_of(grouped(t)),))
+
+    def _hinge(self, loss: Loss, excess: Formula) -> Formula:
+        if isinstance(loss, Hinge):
+            return excess
+        p = self.reading.names.number(loss.p).formula() if isinstance(loss, PowerHinge) else Number(2)
+        return Power(excess, p)
+
+    def row(self, row: Row) -> Formula:
+        """A whole row: affine terms first, then costs."""
+        terms = self._terms_of(row, row.affine)
+        costs = [self.cost(cost) for cost in row.costs]
+        lengths = [length.name.formula(Norm(Name(length.variable.name()))) for length in row.lengths]
+        squares_first = [*costs, *lengths] if row.multiplier is None else []
+        others = [] if row.multiplier is None else [*costs, *lengths]
+        vectors = [t for t in terms if _has_norm(t)]
+        plain = [t for t in terms if not _has_norm(t)]
+        return total_of([*vectors, *squares_first, *plain, *others])
+
+    def relation(self, row: Row) -> Formula:
+        """A constraint as it was declared, the side with a vector or the variables on the left."""
+        if row.sides is None:
+            zero = ZERO if row.relation == "=" else ZERO
+            return Relation(self.row(row), "=" if row.relation == "=" else "<=", zero)
+        left, right = row.sides
+        sign = row.relation
+        if self._weight(right) > self._weight(left):
+            left, right = right, left
+            sign = {"<=": ">=", "=": "="}[sign]
+        return Relation(self.affine(row, left), sign, self.affine(row, right))  # type: ignore[arg-type]
+
+    def _weight(self, side: Affine) -> int:
+        vectors = [part for part in side.parts if part.variable.id in self.reading.vectors]
+        return 100 * bool(vectors) + (1 if side.parts else 0)
+
+    def multiplier(self, name: str, index: str | None = None) -> Formula:
+        """A multiplier with its index."""
+        letter = self.reading.constraints[name].index if index is None else index
+        return Name(name, (letter,) if letter else ())
+
+    def priced(self, row: Row) -> Formula:
+        """multiplier * residual, summed over the rows."""
+        assert row.multiplier is not None
+        residual = self.row(row)
+        price = self.multiplier(row.multiplier)
+        negative = _only_negative(residual)
+        body = product(price, residual if negative is None else negative)
+        whole: Formula = Over(body, (row.index,)) if row.index else body
+        return whole if negative is None else Product((Number(-1), whole))
+
+    # Forms in the multipliers
+
+    def term(self, term: Term) -> Scaled:
+        """The coefficient of a term, and the multiplier with its index; the coefficient inside a sum stays inside."""
+        core: Formula = Number(1) if term.multiplier is None else Name(term.multiplier, _index(term.index))
+        return term.monomial, core
+
+    def form(self, form: LinearForm, constants: bool = True) -> Formula:
+        """A linear form; sums over the same index stand together."""
+        return total_of(self.form_terms(form, constants))
+
+    def form_terms(self, form: LinearForm, constants: bool = True) -> list[Formula]:
+        """The terms of a linear form."""
+        single: list[Scaled] = []
+        sums: dict[tuple[str, str], list[Scaled]] = {}
+        order: list[tuple[str, str] | None] = []
+        for term in form.terms:
+            if term.multiplier is None and not constants:
+                continue
+            if term.over is None:
+                if None not in order:
+                    order.append(None)
+                single.append(self.term(term))
+            else:
+                key = (term.letter, term.over)
+                if key not in sums:
+                    order.append(key)
+                sums.setdefault(key, []).append(self.term(term))
+        found: list[Formula] = []
+        for each in order:
+            found += grouped(single) if each is None else summed(sums[each], *each)
+        return found
+
+    def equality(self, form: LinearForm) -> Formula:
+        """form = 0 with its constants on the right and its first multiplier positive."""
+        return self._relation(form, "=", "=")
+
+    def at_least(self, form: LinearForm) -> Formula:
+        """form >= 0 with its constants on the right and its first multiplier positive."""
+        return self._relation(form, ">=", "<=")
+
+    def _relation(self, form: LinearForm, sign: str, turned: str) -> Formula:
+        first = next((term for term in form.terms if term.multiplier is not None), None)
+        if first is not None and first.monomial.number < 0:
+            form, sign = -form, turned
+        constants = -form.constants
+        return Relation(self.form(form, constants=False), sign, constants.formula())  # type: ignore[arg-type]
+
+    # Pieces of the dual objective
+
+    def image(self, slope: Slope) -> tuple[Monomial, Formula]:
+        """A factor and the entries of minus the slope, so that w is a multiple of it; the factor depends on no index."""
+        form = -slope.q
+        numbers = {term.monomial.split()[0] for term in form.terms}
+        common = next(iter(numbers)) if len(numbers) == 1 else _common(form)
+        inside = [(term.monomial / common, self.term(term)[1]) for term in form.terms if term.over is None]
+        rest = [f for t in form.terms if t.over is not None for f in self.form_terms(LinearForm("", (t,), {}, np.zeros(1)))]
+        return common, total_of([*grouped(inside), *(product(f) for f in rest)])
+
+    def squared(self, slope: Slope) -> tuple[Monomial, Formula]:
+        """A factor and ||slope||^2 without it."""
+        common, entry = self.image(slope)
+        factor = Monomial(abs(common.number), common.powers) ** Fraction(2)
+        if isinstance(slope, Arrow):
+            index = slope.q.index
+            square = Power(entry, Number(2))
+            return factor, Over(square, (index,)) if index else square
+        entry = _positive(entry)
+        pair = [*_factors(entry), *_factors(reindexed(entry, "i", "j"))]
+        pair.sort(key=_rank)
+        return factor, Over(Product((*pair, Kernel("i", "j"))), ("i", "j"))
+
+    def piece(self, piece: Piece) -> Formula:
+        """A term of the dual objective."""
+        match piece:
+            case Square(slope, _, a):
+                factor, square = self.squared(slope)
+                return (-(factor / (Monomial(Fraction(4)) * a))).formula(square)
+            case SquareOver(slope, a):
+                factor, square = self.squared(slope)
+                scale, below = self._over(a)
+                return (-(factor / (Monomial(Fraction(4)) * scale))).formula(Quotient(square, below))
+            case Lengths(slopes, _, name):
+                factor, root = self.root(slopes)
+                return (-(name * factor)).formula(root)
+            case Conjugate():
+                return self.conjugate(piece)
+        raise TypeError(piece)
+
+    def root(self, slopes: Sequence[Slope]) -> tuple[Monomial, Formula]:
+        """A factor and (sum of ||slope||^2)^(1/2) without it."""
+        squares = [self.squared(slope) for slope in slopes]
+        if len({factor for factor, _ in squares}) == 1:
+            factor, inside = squares[0][0], total_of(square for _, square in squares)
+        else:
+            factor, inside = ONE, total_of(f.formula(square) for f, square in squares)
+        return factor**_HALF, Power(inside, Number(_HALF))
+
+    def _over(self, a: LinearForm) -> tuple[Monomial, Formula]:
+        """A number, and the form without it."""
+        numbers = {term.monomial.number for term in a.terms}
+        common = numbers.pop() if len(numbers) == 1 else Fraction(1)
+        scaled = a.scaled(Monomial(common) ** Fraction(-1), 1 / float(common))
+        return Monomial(common), self.form(scaled)
+
+    def conjugate(self, piece: Conjugate) -> Formula:
+        """-sum_i weight_i loss*(u_i)."""
+        cost, index = piece.cost, piece.slope.index
+        if piece.square is None:
+            self.losses["loss"] = cost.loss
+            return _over_index(-cost.weight_name, Call("loss*", (self.form(piece.u),)), index)
+        if not piece.square:
+            return ZERO
+        scale = self.reading.names.number(piece.square) / (cost.weight_name * cost.slope_name ** Fraction(2))
+        common, entry = self.image(Arrow(cost.variable.name(), piece.slope))
+        squared, rest = _squared_factors(common, entry)
+        coefficient = (scale * squared).without_squares_of(self.signs)
+        return _over_index(-coefficient, Power(rest, Number(2)), index)
+
+    def dual_objective(self, dual: Dual) -> Formula:
+        """The objective of the dual as a maximisation."""
+        terms = [*self.form_terms(dual.linear), *(self.piece(piece) for piece in dual.pieces.values())]
+        return total_of(term for term in terms if term != ZERO)
+
+    def bound(self, bound: Bound) -> Formula:
+        """A bound."""
+        return self.at_least(bound.form)
+
+    def ball(self, ball: Ball) -> Formula:
+        """||slope|| <= radius."""
+        return Relation(self.length(ball.slope), "<=", self.form(ball.radius))
+
+    def length(self, slope: Slope) -> Formula:
+        """||slope||."""
+        factor, root = self.root([slope])
+        return factor.formula(root)
+
+    def vanishing(self, image: Image) -> Formula:
+        """sum_i q_i phi(x_i) = 0."""
+        return Relation(self.vector(image)[1], "=", ZERO)
+
+    def vector(self, slope: Slope) -> tuple[Monomial, Formula]:
+        """A factor, and minus the slope as a vector without it."""
+        common, entry = self.image(slope)
+        if isinstance(slope, Arrow):
+            return common, entry
+        return common, Over(product(*_factors(entry), Phi("i")), ("i",))
+
+
+def grouped(terms: Sequence[Scaled]) -> list[Formula]:
+    """Terms with the same symbols in their coefficients stand together in brackets: y_i (<w, phi(x_i)> + b)."""
+    found: list[Formula] = []
+    done: set[int] = set()
+    for k, (monomial, core) in enumerate(terms):
+        if k in done:
+            continue
+        alike = [
+            m
+            for m in range(k, len(terms))
+            if m not in done and monomial.powers and dict(terms[m][0].powers) == dict(monomial.powers) and terms[m][1] != Number(1)
+        ]
+        if len(alike) > 1 and core != Number(1):
+            done.update(alike)
+            base = next((terms[m][0] for m in alike if terms[m][0].number > 0), monomial)
+            inside = [Monomial(_ratio(terms[m][0], base)).formula(terms[m][1]) for m in alike]
+            found.append(base.formula(total_of(inside)))
+        else:
+            found.append(monomial.formula() if core == Number(1) else monomial.formula(core))
+    return found
+
+
+def summed(terms: Sequence[Scaled], letter: str = "i", where: str = "") -> list[Formula]:
+    """Terms summed over the same index, those with the same factor outside in one sum."""
+    groups: dict[Monomial, list[Scaled]] = {}
+    for monomial, core in terms:
+        outer, inner = _split(monomial, letter)
+        key = Monomial(Fraction(1), outer.powers)
+        groups.setdefault(key, []).append((Monomial(outer.number) * inner, core))
+    found = []
+    for outer, members in groups.items():
+        sizes = {abs(m.number) for m, _ in members}
+        common = Monomial(sizes.pop()) if len(sizes) == 1 else ONE
+        if all(m.number < 0 for m, _ in members):
+            common = -common
+        inside = [(m / common, core) for m, core in members]
+        inside, condition = _condition(inside, where)
+        found.append((outer * common).formula(Over(total_of(grouped(inside)), (letter,), condition)))
+    return found
+
+
+def _condition(terms: list[Scaled], where: str) -> tuple[list[Scaled], str]:
+    """A factor [y_i > 0] that all terms share becomes the condition of the sum."""
+    for symbol, _ in terms[0][0].powers if not where else ():
+        if isinstance(symbol, Words) and all((symbol, 1) in m.powers for m, _ in terms):
+            stripped = [(m / Monomial.of(symbol), core) for m, core in terms]
+            return stripped, symbol.text[1:-1]
+    return terms, where
+
+
+def _split(monomial: Monomial, letter: str) -> tuple[Monomial, Monomial]:
+    inner = tuple((s, e) for s, e in monomial.powers if mentions(s, letter))
+    outer = tuple((s, e) for s, e in monomial.powers if not mentions(s, letter))
+    return Monomial(monomial.number, outer), Monomial(Fraction(1), inner)
+
+
+def _ratio(a: Monomial, b: Monomial) -> Fraction | float:
+    return (Monomial(a.number) / Monomial(b.number)).number
+
+
+def _common(form: LinearForm) -> Monomial:
+    """The size of the numbers in a form where it is the same, without a sign."""
+    sizes = {abs(term.monomial.number) for term in form.terms}
+    return Monomial(sizes.pop()) if len(sizes) == 1 else ONE
+
+
+def _renamed(monomial: Monomial, old: str, new: str) -> Monomial:
+    return Monomial(monomial.number, tuple((reindexed(s, old, new), e) for s, e in monomial.powers))
+
+
+def _over_index(coefficient: Monomial, body: Formula, index: str) -> Formula:
+    outer, inner = _split(coefficient, index or "i")
+    inside = inner.formula(body) if inner.powers else body
+    return outer.formula(Over(inside, (index,))) if index else outer.formula(inside)
+
+
+def _squared_factors(common: Monomial, entry: Formula) -> tuple[Monomial, Formula]:
+    """The square of the coefficient of an entry that is a single product, and what is left to be squared."""
+    factors = _factors(entry)
+    if len(factors) > 1 and not isinstance(entry, Sum):
+        names = [f for f in factors if isinstance(f, Name | Number)]
+        if len(names) == len(factors):
+            last = names[-1]
+            coefficient = ONE
+            for factor in names[:-1]:
+                coefficient = coefficient * (Monomial.constant(float(factor.value)) if isinstance(factor, Number) else Monomial.of(factor))
+            return (common * coefficient) ** Fraction(2), last
+    return Monomial(abs(common.number), common.powers) ** Fraction(2), _positive(entry)
+
+
+def _positive(entry: Formula) -> Formula:
+    """Without a minus sign in front: only squares are taken of it."""
+    if isinstance(entry, Product) and entry.factors[0] == Number(-1):
+        return product(*entry.factors[1:])
+    return entry
+
+
+def _factors(formula: Formula) -> tuple[Formula, ...]:
+    return formula.factors if isinstance(formula, Product) else (formula,)
+
+
+def _rank(formula: Formula) -> int:
+    """Numbers first, then data, then multipliers, as the texts write them."""
+    if isinstance(formula, Number):
+        return 0
+    return 1 if isinstance(formula, Name) and formula.letter in ("y", "c") else 2
+
+
+def _index(index: str) -> tuple[str, ...]:
+    return (index,) if index else ()
+
+
+def _has_norm(formula: Formula) -> bool:
+    return any(isinstance(f, Inner | Norm) for f in _factors(formula))
+
+
+def _only_negative(formula: Formula) -> Formula | None:
+    """The residual of a constraint x >= 0 without its minus sign; None for any other."""
+    if isinstance(formula, Product) and isinstance(formula.factors[0], Number) and formula.factors[0].value == -1:
+        return product(*formula.factors[1:])
+    return None
+
+
+def _opposite(t: list[Scaled], plus: Monomial = Monomial(Fraction(0))) -> Formula:
+    """plus - t."""
+    shift = plus - sum((m for m, core in t if core == Number(1)), Monomial(Fraction(0)))
+    terms = [(shift, Number(1))] if shift.number else []
+    return total_of(grouped([*terms, *((-m, core) for m, core in t if core != Number(1))]))
