@@ -1,9 +1,11 @@
 """Kernel machines declared as a primal and a dual, refereed, solved, and certified."""
 
+from kopt import losses
 from kopt.claim import Claim, at_most, counting_claims, equal
 from kopt.combination import Combination
 from kopt.completion import minimise_hinges
 from kopt.conversion import Conversion, Equivalent, convert, converts
+from kopt.derive import CannotDerive, Derivation, derive
 from kopt.discovery import discover
 from kopt.erratum import Erratum, Evidence, WrongPair, WrongStatement
 from kopt.errors import DeclarationError, Infeasible, InputError, KoptError, SolverError
@@ -13,6 +15,7 @@ from kopt.parameters import Domain, fraction, nonnegative, parameter, positive
 from kopt.point import Point
 from kopt.program import Program
 from kopt.referee import CounterExample, Fault, Judgement, Kind, Verdict, referee
+from kopt.regularised_risk import regularised_risk
 from kopt.sample import Sample
 from kopt.solution import Solution
 from kopt.solvers import CertificateWarning, solve
@@ -24,6 +27,7 @@ from kopt.views import View
 __version__ = "0.1.0"
 
 __all__ = [
+    "CannotDerive",
     "Certificate",
     "CertificateWarning",
     "Claim",
@@ -31,6 +35,7 @@ __all__ = [
     "Conversion",
     "CounterExample",
     "DeclarationError",
+    "Derivation",
     "Domain",
     "Equivalent",
     "Erratum",
@@ -59,16 +64,19 @@ __all__ = [
     "convert",
     "converts",
     "counting_claims",
+    "derive",
     "diagnose",
     "discover",
     "equal",
     "fraction",
     "lagrangian",
+    "losses",
     "minimise_hinges",
     "nonnegative",
     "parameter",
     "positive",
     "referee",
+    "regularised_risk",
     "repair",
     "solve",
     "verify",

@@ -48,7 +48,7 @@ class FisherDiscriminant(Formulation):
     def primal(self, s: View) -> Program:
         """The deviations from the means are variables, so that their definition carries the multipliers."""
         w, m, xi = s.weight("w"), cp.Variable(2, name="m"), cp.Variable(s.n, name="xi")
-        D, values = other_class(s.y), m[own_mean(s.y)] + xi
+        D, values = s.named("D", other_class(s.y)), m[own_mean(s.y)] + xi
         return Program(
             cp.Minimize(0.5 * D @ cp.square(xi) + 0.5 * self.ridge * w.norm_squared - (D * s.y) @ values),
             {"alpha": values == w.values},

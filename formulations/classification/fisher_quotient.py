@@ -54,7 +54,7 @@ class FisherQuotient(Formulation):
     def primal(self, s: View) -> Program:
         """The variances and the norm, for means at distance 1."""
         w, m, xi = s.weight("w"), cp.Variable(2, name="m"), cp.Variable(s.n, name="xi")
-        t, values = mean_weights(s.y), m[own_mean(s.y)] + xi
+        t, values = s.named("t", mean_weights(s.y)), m[own_mean(s.y)] + xi
         return Program(
             cp.Minimize(0.5 * t @ cp.square(xi) + 0.5 * self.ridge * w.norm_squared),
             {

@@ -37,7 +37,7 @@ class ParzenClassifier(Formulation):
     def primal(self, s: View) -> Program:
         """The decisions are variables, so that their definition carries the multipliers."""
         w, b, f = s.weight("w"), cp.Variable(name="b"), cp.Variable(s.n, name="f")
-        d = s.y * mean_weights(s.y)
+        d = s.named("d", s.y * mean_weights(s.y))
         return Program(
             cp.Minimize(0.5 * w.norm_squared - d @ f),
             {

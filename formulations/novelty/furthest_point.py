@@ -38,7 +38,7 @@ class FurthestPoint(Formulation):
     def primal(self, s: View) -> Program:
         """The largest of the distances."""
         r = cp.Variable(name="r")
-        return Program(cp.Minimize(r), {"beta": distances_from_mean(s) <= r})
+        return Program(cp.Minimize(r), {"beta": s.named("d", distances_from_mean(s)) <= r})
 
     def dual(self, s: View) -> Program:
         """A mean of the distances, with the best weights."""

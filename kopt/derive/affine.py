@@ -160,8 +160,9 @@ class Unreadable(Exception):
 class Reader:
     """Reads affine expressions of vectors and scalars."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, points: int | None = None) -> None:
         self.names = names
+        self.points = points
 
     def read(self, expression: cp.Expression) -> Affine:
         """The parts of an affine expression."""
@@ -190,7 +191,7 @@ class Reader:
             case Promote():
                 return self._promoted(self._read(args[0]), expression)
             case Sum() if expression.ndim == 0:
-                return _summed(self._read(args[0]), ONE, np.ones(args[0].size))
+                return self._summed(self._read(args[0]), ONE, np.ones(args[0].size))
             case DivExpression() if args[1].is_constant():
                 divisor = self.names.constant(args[1])
                 return _scaled(self._promoted(self._read(args[0]), expression), ONE / divisor, 1 / _dense(args[1]))
@@ -223,7 +224,7 @@ class Reader:
         if factor.is_scalar() or (factor.ndim == 0):
             return _scaled(self._promoted(self._read(other), expression), self.names.constant(factor), _dense(factor))
         if factor.ndim == 1 and other.ndim == 1:
-            return _summed(self._read(other), self.names.constant(factor), _dense(factor))
+            return self._summed(self._read(other), self.names.constant(factor), _dense(factor))
         if factor.ndim == 2 and other.ndim == 1 and factor is args[0]:
             return self._matrix_product(factor, self._read(other))
         raise Unreadable
@@ -249,6 +250,32 @@ class Reader:
             parts.append(replace(part, matrix=part.matrix[positions], selection=selection))
         return Affine(len(positions), expression.ndim == 0, tuple(parts), inner.constants, inner.offset[positions])
 
+    def _summed(self, affine: Affine, name: Monomial, values: np.ndarray) -> Affine:
+        """sum over the rows, each multiplied by its own number."""
+        if affine.scalar:
+            return _scaled(affine, name, values)
+        parts = []
+        for part in affine.parts:
+            if part.form is not Form.ENTRY:
+                raise Unreadable
+            matrix = sp.csr_array(values[None, :] @ part.matrix)
+            monomial = name * part.monomial
+            if part.alone:
+                parts.append(replace(part, matrix=matrix, monomial=self._total(monomial, matrix.sum(), affine.rows)))
+            else:
+                parts.append(replace(part, matrix=matrix, monomial=monomial, form=Form.TOTAL))
+        offset = np.atleast_1d(values @ affine.offset)
+        constants = tuple(self._total(name * constant, None, affine.rows) for constant in affine.constants)
+        if None in constants:
+            constants = (self.names.constant(cp.Constant(offset[0])),)
+        return Affine(1, True, tuple(parts), constants, offset)  # type: ignore[arg-type]
+
+    def _total(self, monomial: Monomial, value: float | None, rows: int) -> Monomial | None:
+        """sum_i of a monomial; over some of the points only, the number that it is."""
+        if rows == self.points or self.points is None:
+            return total(monomial)
+        return None if value is None else self.names.constant(cp.Constant(value))
+
     def _by_numbers(self, expression: cp.Expression) -> Affine:
         """Matrices with letters of their own."""
         if expression.ndim > 1:
@@ -273,23 +300,6 @@ def _scaled(affine: Affine, name: Monomial, values: np.ndarray | float) -> Affin
         return replace(part, matrix=scaled, monomial=name * part.monomial)
 
     return affine.each(change, name, np.asarray(values, dtype=float).ravel())
-
-
-def _summed(affine: Affine, name: Monomial, values: np.ndarray) -> Affine:
-    """sum over the rows, each multiplied by its own number."""
-    parts = []
-    for part in affine.parts:
-        if part.form is not Form.ENTRY:
-            raise Unreadable
-        matrix = sp.csr_array(values[None, :] @ part.matrix)
-        monomial = name * part.monomial
-        if part.alone and not affine.scalar:
-            parts.append(replace(part, matrix=matrix, monomial=total(monomial)))
-        else:
-            form = Form.ENTRY if affine.scalar else Form.TOTAL
-            parts.append(replace(part, matrix=matrix, monomial=monomial, form=form))
-    constants = tuple(total(name * constant) if not affine.scalar else name * constant for constant in affine.constants)
-    return Affine(1, True, tuple(parts), constants, np.atleast_1d(values @ affine.offset))
 
 
 def _identity(size: int) -> sp.csr_array:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from kopt.derive.dual import Dual
 from kopt.derive.forms import LinearForm
-from kopt.derive.monomial import Monomial
+from kopt.derive.monomial import Monomial, negated
 from kopt.derive.pieces import Arrow, Conjugate, Image, Lengths, Piece, Square, SquareOver
 from kopt.derive.reading import Reading
 from kopt.derive.writing import ZERO, Writing, is_negative, total_of
@@ -15,9 +16,17 @@ from kopt.show.formula import Formula, Name, Norm, Number, Product, Relation, Su
 from kopt.show.mathematics import aligned, latex, text
 
 # A formula, or one after a sign of its own (=, + or -), or a word.
-Cell = Formula | tuple[str, Formula] | str
+Cell: TypeAlias = "Formula | tuple[str, Formula] | str | Given"
 
 WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Given:
+    """A formula that comes with its two spellings."""
+
+    text: str
+    latex: str
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,8 @@ def _text(cell: Cell) -> str:
     match cell:
         case str():
             return cell
+        case Given(written, _):
+            return written
         case (sign, formula):
             return f"{sign} {text(formula)}"
     return text(cell)
@@ -100,6 +111,8 @@ def _latex(cell: Cell) -> str:
             return f"\\{cell}"
         case str():
             return rf"\text{{{cell}}}"
+        case Given(_, written):
+            return written
         case (sign, formula):
             return f"{{}} {sign} {latex(formula)}"
     return latex(cell)
@@ -178,8 +191,10 @@ class Document:
                 return Relation(Name(slope.weight, _own_index(slope)), "=", scale.formula(vector))
             case SquareOver(slope, a):
                 factor, vector = self.write.vector(slope)
-                left = self.write.form(a.scaled(Monomial.constant(2.0), 2.0))
-                return Relation(_times(left, Name(slope.weight, _own_index(slope))), "=", factor.formula(vector))
+                common = 2.0 if abs(factor.number) % 2 == 0 else 1.0
+                left = self.write.form(a.scaled(Monomial.constant(2.0 / common), 2.0 / common))
+                right = (factor / Monomial.constant(common)).formula(vector)
+                return Relation(_times(left, Name(slope.weight, _own_index(slope))), "=", right)
             case Conjugate():
                 return self._solved_cost(piece)
         raise TypeError(piece)
@@ -237,7 +252,7 @@ class Document:
                 continue
             residual = self.write.row(row)
             each = self.dual.eliminated.get(name)
-            price = self.write.multiplier(name) if each is None else self._eliminated(each)
+            price = self.write.multiplier(name) if each is None or each.form is None else self._eliminated(each)
             rows.append((Relation(_times(price, _bare(residual)), "=", ZERO),))
         if not rows:
             rows.append(("every constraint is an equality",))
@@ -248,11 +263,11 @@ class Document:
     def recovery(self) -> Section:
         """The primal variables from the multipliers."""
         rows: list[tuple[Cell, ...]] = []
-        for piece in self.dual.pieces.values():
-            if isinstance(piece, Lengths):
-                rows += [(self._direction(piece, slope),) for slope in piece.slopes]
-            elif not isinstance(piece, Conjugate) or piece.polynomial:
-                rows.append((self._solved(piece),))
+        for name, piece in self.raw.pieces.items():
+            simpler = self.dual.pieces.get(name, piece)
+            simpler = piece if isinstance(simpler, Lengths) else simpler
+            if not isinstance(simpler, Conjugate) or simpler.polynomial:
+                rows.append((self._solved(simpler),))
         rest = [name for name in self.raw.equalities]
         for name, each in self.dual.eliminated.items():
             rows.append((Relation(self.write.multiplier(name), "=", self._eliminated(each)),))
@@ -261,40 +276,19 @@ class Document:
             remark = f"{', '.join(rest)}: minimise the primal with the rest fixed, or solve the active constraints"
         return Section("Recovery", tuple(rows) or (("from the active constraints",),), remark)
 
-    def _direction(self, piece: Lengths, slope: object) -> Formula:
-        factor, vector = self.write.vector(slope)  # type: ignore[arg-type]
-        lengths_factor, root = self.write.root(piece.slopes)
-        from kopt.show.formula import Quotient
-
-        scale = piece.name * factor / lengths_factor
-        return Relation(Name(slope.weight, _own_index(slope)), "=", scale.formula(Quotient(vector, root)))  # type: ignore[attr-defined, arg-type]
-
     def legend(self) -> Iterator[Section]:
         """What names stand for that the formulas use."""
         rows: list[tuple[Cell, ...]] = []
         for loss in self.write.losses.values():
-            rows.append((f"loss(t) = {loss.formula.text}",))
-            domain = f"  for {loss.conjugate_domain_formula.text}" if loss.conjugate_domain_formula.text else ""
-            rows.append((f"loss*(u) = {loss.conjugate_formula.text}{domain}",))
+            rows.append((Given(f"loss(t) = {loss.formula.text}", rf"\operatorname{{loss}}(t) = {loss.formula.latex}"),))
+            domain = loss.conjugate_domain_formula
+            where = (f"  for {domain.text}", rf"\quad\text{{for }} {domain.latex}") if domain.text else ("", "")
+            conjugate = rf"\operatorname{{loss}}^*(u) = {loss.conjugate_formula.latex}"
+            rows.append((Given(f"loss*(u) = {loss.conjugate_formula.text}{where[0]}", conjugate + where[1]),))
         for letter in self.reading.names.given:
-            rows.append((f"{letter}: numbers of the declaration",))
+            rows.append((Product((Name(letter), Words(": numbers of the declaration"))),))
         if rows:
             yield Section("Where", tuple(rows))
-
-
-def negated(formula: Formula) -> Formula:
-    """Minus a formula, term by term."""
-    if isinstance(formula, Sum):
-        return Sum(tuple(negated(term) for term in formula.terms))
-    if formula == ZERO:
-        return formula
-    if isinstance(formula, Number):
-        return Number(-formula.value)
-    if isinstance(formula, Product) and isinstance(formula.factors[0], Number):
-        lead = -formula.factors[0].value
-        rest = formula.factors[1:]
-        return (rest[0] if len(rest) == 1 else Product(rest)) if lead == 1 else Product((Number(lead), *rest))
-    return Product((Number(-1), formula))
 
 
 def listed(names: Sequence[Formula]) -> Formula:

@@ -104,23 +104,45 @@ class Monomial:
         return Monomial(self.number, outer), Monomial(Fraction(1), inner)
 
     def formula(self, *others: Formula) -> Formula:
-        """As a formula, times others."""
+        """As a formula, times others; a letter alone goes above the fraction: alpha_i/(2 C)."""
+        if self.number < 0 and any(isinstance(s, Sum) and e == 1 for s, e in self.powers):
+            return self._turned().formula(*others)
         above: list[Formula] = [_power(s, e) for s, e in self.powers if e > 0]
         below: list[Formula] = [_power(s, -e) for s, e in self.powers if e < 0]
-        if not below:
-            lead = () if self.number == 1 and (above or others) else (Number(self.number),)
-            return product(*lead, *above, *others)
-        top, bottom = (
-            (self.number.numerator, self.number.denominator)
-            if isinstance(self.number, Fraction)
-            else (self.number, 1)
-        )
+        top, bottom = self.number, 1
+        if isinstance(self.number, Fraction) and (below or (above and abs(self.number.numerator) == 1)):
+            top, bottom = Fraction(self.number.numerator), self.number.denominator
+        if not below and bottom == 1:
+            return product(*(() if top == 1 and (above or others) else (Number(top),)), *above, *others)
+        if not above and len(others) == 1 and isinstance(others[0], Name):
+            above, others = [others[0]], ()
         numerator = product(*(() if top == 1 and above else (Number(top),)), *above)
         denominator = product(*(() if bottom == 1 else (Number(bottom),)), *below)
         return product(Quotient(numerator, denominator), *others)
 
 
+    def _turned(self) -> Monomial:
+        """-(tau - 1) as (1 - tau)."""
+        k = next(k for k, (s, e) in enumerate(self.powers) if isinstance(s, Sum) and e == 1)
+        series = self.powers[k][0]
+        assert isinstance(series, Sum)
+        turned = Sum(tuple(negated(term) for term in reversed(series.terms)))
+        return Monomial(-self.number, (*self.powers[:k], (turned, Fraction(1)), *self.powers[k + 1 :]))
+
+
 ONE = Monomial()
+
+
+def negated(formula: Formula) -> Formula:
+    """Minus a formula, term by term."""
+    match formula:
+        case Sum(terms):
+            return Sum(tuple(negated(term) for term in terms))
+        case Number(value):
+            return Number(-value)
+        case Product((Number(value), *rest)):
+            return product(*rest) if value == -1 else Product((Number(-value), *rest))
+    return Product((Number(-1), formula))
 
 
 def product(*factors: Formula) -> Formula:

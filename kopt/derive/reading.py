@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import cvxpy as cp
@@ -22,7 +23,7 @@ from cvxpy.constraints.zero import Equality
 from kopt.cones import Cone, Free, NonNegative
 from kopt.derive.affine import Affine, Form, Names, Part, Reader
 from kopt.derive.cannot import CannotDerive
-from kopt.derive.monomial import ONE, Monomial
+from kopt.derive.monomial import ONE, Monomial, number
 from kopt.derive.trace import Ledger, TracingView
 from kopt.losses import Loss
 from kopt.losses import read as read_loss
@@ -106,7 +107,7 @@ def read_program(primal: Program, ledger: Ledger, view: TracingView | None = Non
     vectors = {} if view is None else view.leaves
     taken = {*primal.variables, *primal.constraints, "l", "y", "x", "k", "i", "j", "c", "phi"}
     names = Names(ledger, taken)
-    reader = Reader(names)
+    reader = Reader(names, None if view is None else int(view.sample.n))
     objective = _row(reader, None, None, primal.sign * primal.objective.expr)
     constraints = {
         name: _constraint(reader, name, cone, primal.constraints[name]) for name, cone in primal.cones.items()
@@ -225,13 +226,20 @@ def _cost(
             f"{variable.name()} itself in it, entry by entry, or a new variable with its defining equality",
         )
     slope, shift = part.matrix.diagonal(), read.offset
+    slope_name = _plain_number(slope) or part.monomial
     shift_name = None if not read.constants else sum(read.constants[1:], read.constants[0])
     weight = np.broadcast_to(factor * weight, (variable.size,)).astype(float)
     if np.any(weight <= 0) or np.any(slope == 0):
         raise CannotDerive(f"the term {_brief(whole)} has a weight that is not positive", "positive weights")
     return Cost(
-        variable, weight, Monomial.constant(factor) * name, loss, slope, part.monomial, shift, shift_name
+        variable, weight, reader.names.number(factor) * name, loss, slope, slope_name, shift, shift_name
     )
+
+
+def _plain_number(values: np.ndarray) -> Monomial | None:
+    """A simple number that all entries are, whatever they were computed from."""
+    simple = number(round(float(values[0]), 12))
+    return Monomial(simple) if isinstance(simple, Fraction) and np.allclose(values, float(simple), 1e-12, 0) else None
 
 
 def _value(expression: cp.Expression) -> np.ndarray:
@@ -281,14 +289,14 @@ def points_of(reading: Reading, row: Row) -> np.ndarray | None:
     return np.arange(row.affine.rows)
 
 
-def label_of(reading: Reading, part: Part, points: np.ndarray | None) -> str:
+def label_of(reading: Reading, part: Part, points: np.ndarray | None, indexed: bool = True) -> str:
     """How the entry of a variable in a row or a term is called: i, y_i, j + 1, ..., nothing for a single number."""
     letter = reading.index[part.variable.id]
     if part.alone and part.variable.ndim == 0:
         return ""
     if part.selection is None or letter == "i":
         return letter
-    if len(part.selection) == 1:
+    if part.matrix.shape[0] == 1 and points is None and not indexed:
         return str(int(part.selection[0]) + 1)
     y = reading.y
     if y is not None and points is not None and len(points) == len(part.selection):

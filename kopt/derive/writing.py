@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import cvxpy as cp
@@ -110,7 +111,7 @@ class Writing:
         points = points_of(self.reading, row) if part.form is Form.ENTRY else np.arange(part.matrix.shape[1])
         if part.form is Form.TOTAL and part.selection is not None:
             points = np.arange(len(part.selection))
-        return label_of(self.reading, part, points)
+        return label_of(self.reading, part, points, bool(row.index))
 
     def _part(self, row: Row, part: Part) -> Scaled:
         label = self._label(row, part)
@@ -250,8 +251,8 @@ class Writing:
         numbers = {term.monomial.split()[0] for term in form.terms}
         common = next(iter(numbers)) if len(numbers) == 1 else _common(form)
         inside = [(term.monomial / common, self.term(term)[1]) for term in form.terms if term.over is None]
-        rest = [f for t in form.terms if t.over is not None for f in self.form_terms(LinearForm("", (t,), {}, np.zeros(1)))]
-        return common, total_of([*grouped(inside), *(product(f) for f in rest)])
+        sums = tuple(replace(t, monomial=t.monomial / common) for t in form.terms if t.over is not None)
+        return common, total_of([*grouped(inside), *self.form_terms(LinearForm("", sums, {}, np.zeros(1)))])
 
     def squared(self, slope: Slope) -> tuple[Monomial, Formula]:
         """A factor and ||slope||^2 without it."""
@@ -263,8 +264,14 @@ class Writing:
             return factor, Over(square, (index,)) if index else square
         entry = _positive(entry)
         pair = [*_factors(entry), *_factors(reindexed(entry, "i", "j"))]
-        pair.sort(key=_rank)
+        pair.sort(key=self._rank)
         return factor, Over(Product((*pair, Kernel("i", "j"))), ("i", "j"))
+
+    def _rank(self, formula: Formula) -> int:
+        """Numbers first, then data, then multipliers, as the texts write them."""
+        if isinstance(formula, Number):
+            return 0
+        return 1 if isinstance(formula, Name) and formula.letter not in self.reading.constraints else 2
 
     def piece(self, piece: Piece) -> Formula:
         """A term of the dual objective."""
@@ -442,13 +449,6 @@ def _positive(entry: Formula) -> Formula:
 
 def _factors(formula: Formula) -> tuple[Formula, ...]:
     return formula.factors if isinstance(formula, Product) else (formula,)
-
-
-def _rank(formula: Formula) -> int:
-    """Numbers first, then data, then multipliers, as the texts write them."""
-    if isinstance(formula, Number):
-        return 0
-    return 1 if isinstance(formula, Name) and formula.letter in ("y", "c") else 2
 
 
 def _index(index: str) -> tuple[str, ...]:

@@ -16,6 +16,10 @@ from kopt.referee.quiet import status_of
 PULLS = (1e-4, 1e-6, 1e-8)
 # From one pull to the next, by how much an escaping minimiser grows at least.
 GROWTH = 5.0
+# A solver's minimiser is none if the Lagrangian falls on, by more than this part of its value.
+FALLS = 1e-6
+# It falls without end along a ray if, so many steps out, it still falls at half the rate of the first step.
+FAR = 1000.0
 OPTIONS: dict[str, Any] = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 
 
@@ -49,9 +53,37 @@ class Remainder:
             value = np.asarray(multipliers[name]).reshape(parameter.shape, order="F") / size
             parameter.value = np.maximum(value, 0.0) if parameter.attributes["nonneg"] else value
         if _solved(self.problem):
-            return size * float(self.problem.value), None
+            least = float(self.problem.value)
+            falls, escaping = self._beyond()
+            if not falls or escaping:
+                return (-np.inf if falls else size * least), escaping
         least, escaping = self._judged_by(PULLS[::2] if self.problem.status == cp.UNBOUNDED else PULLS)
         return size * least, escaping
+
+    def _beyond(self) -> tuple[bool, str | None]:
+        """Whether the Lagrangian falls beyond a solver's minimiser x, and the variable in which it does so without end.
+
+        Solvers call the far point where they gave up on an escaping minimiser optimal. The rays are those from x along
+        x itself and along its positive and its negative part, by themselves: others may rise faster than one falls.
+        """
+        start = [np.asarray(v.value, dtype=float) for v in self.variables]
+        falls = False
+        for part in (np.positive, lambda x: np.maximum(x, 0.0), lambda x: np.minimum(x, 0.0)):
+            ray = [part(x) for x in start]
+            here, there = self._at(start, ray, 0.0), self._at(start, ray, 1.0)
+            if there - here < -FALLS * max(1.0, abs(here)):
+                falls = True
+                if self._at(start, ray, 2 * FAR) - self._at(start, ray, FAR) <= FAR * (there - here) / 2:
+                    longest = int(np.argmax([np.linalg.norm(x) for x in ray]))
+                    return True, str(self.variables[longest].name())
+        return falls, None
+
+    def _at(self, start: list[np.ndarray], ray: list[np.ndarray], steps: float) -> float:
+        """The Lagrangian so many steps along a ray; infinite or nan outside its domain."""
+        for variable, x, step in zip(self.variables, start, ray, strict=True):
+            variable.save_value(x + steps * step)
+        with np.errstate(all="ignore"):
+            return float(self.problem.objective.value)
 
     def _judged_by(self, pulls: tuple[float, ...]) -> tuple[float, str | None]:
         values, sizes = [], []

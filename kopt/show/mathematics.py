@@ -480,7 +480,9 @@ def _latex_point(index: str) -> str:
 
 
 def _latex_function(function: str) -> str:
-    """TeX's own operators by their command, letters as letters, any other function upright."""
+    """TeX's own operators by their command, letters as letters, any other function upright; d f is a subdifferential."""
+    if function.startswith("d "):
+        return rf"\partial {_latex_function(function[2:])}"
     if _FUNCTIONS.fullmatch(function):
         return f"\\{function}"
     word = _latex_name(function)

@@ -1,0 +1,177 @@
+r"""`kopt.derive`: from a primal to its textbook dual, with the derivation written out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kopt.derive.document import Document, Section
+from kopt.derive.dual import Dual, raw_dual
+from kopt.derive.reading import Reading, read_program
+from kopt.derive.simplify import simplified
+from kopt.derive.trace import Ledger, TracingView, traced
+from kopt.errors import InputError, KoptError
+from kopt.formulation import Formulation, primal_of
+from kopt.locations import BriefTraceback
+from kopt.program import Program
+from kopt.referee import Judgement, Verdict, referee
+from kopt.referee.instances import Instance, random_instances
+from kopt.sample import Sample
+from kopt.views import ExplicitView, View
+
+
+class Unconfirmed(KoptError):
+    """The referee does not call a derived dual exact: a fault of the derivation, of which nothing is printed."""
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A dual that was derived from a primal, and how.
+
+    name       of the machine
+    machine    the formulation with the derived dual, a class or an instance as it was given; None for a program
+    verdict    of the referee on the derived dual: exact, or there is no derivation
+    sections   the primal, the Lagrangian, stationarity, substitution, the dual, the KKT conditions and the recovery
+    """
+
+    name: str
+    machine: Any
+    verdict: Verdict
+    sections: tuple[Section, ...]
+    _program: Program | None = None
+
+    def program(self, sample: Sample | None = None) -> Program:
+        """The derived dual: of the program that was given, or of the machine on a sample."""
+        if self._program is not None:
+            return self._program
+        if sample is None:
+            raise InputError(f"The dual of {self.name} needs a sample.", "Give derivation.program(sample).")
+        if isinstance(self.machine, type):
+            raise InputError(
+                f"{self.name} was given as a class, without its parameters.",
+                f"Derive {self.name}(...), or make an instance of derivation.machine.",
+            )
+        program = self.machine.dual(ExplicitView(sample))
+        assert isinstance(program, Program)
+        return program
+
+    def text(self) -> str:
+        """The derivation as plain text."""
+        return "\n\n".join([self._headline, *(section.text() for section in self.sections)])
+
+    def latex(self) -> str:
+        """The derivation as a fragment of LaTeX: paragraphs and displayed formulas."""
+        return "\n\n".join(rf"\paragraph{{{section.title}}}" + f"\n\\[\n{section.latex()}\n\\]" for section in self.sections)
+
+    @property
+    def formulas(self) -> dict[str, str]:
+        """The LaTeX of each section by its title."""
+        return {section.title: section.latex() for section in self.sections}
+
+    @property
+    def _headline(self) -> str:
+        return f"{self.name}: the dual, derived ({self.verdict.judgement.word} by the referee)"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+    def _repr_markdown_(self) -> str:
+        parts = [f"**{self._headline}**"]
+        for section in self.sections:
+            parts.append(f"*{section.title}*\n\n$$\n{section.latex()}\n$$")
+            if section.remark:
+                parts.append(section.remark)
+        return "\n\n".join(parts)
+
+
+def derive(
+    given: Formulation | type[Formulation] | Program, *, costs: bool = False, instances: int = 4, seed: int = 0
+) -> Derivation:
+    r"""The dual of a primal whose Lagrangian separates over the primal variables, with its derivation.
+
+    given       a formulation (its own dual, if it declares one, plays no part), or a program
+    costs       whether costs per point are written out
+    instances   how many the referee tries before the dual is returned
+    seed        of everything random
+
+    Each primal variable is minimised over by itself: an affine one gives an equality, a squared norm a quadratic form
+    in K, a ball a norm, a loss its conjugate. Multipliers that an equality determines are eliminated. What cannot be
+    derived is refused, with the variable and the term in the way.
+
+    >>> import cvxpy as cp, kopt
+    >>> x = cp.Variable(name="x")
+    >>> derivation = derive(kopt.Program(cp.Minimize(cp.square(x)), {"a": x >= 3}))
+    >>> print(derivation.sections[4].text())
+    Dual
+      max   3 a - 1/4 a^2
+      s.t.  a >= 0
+    >>> float(round(derivation.program().problem().solve(solver="CLARABEL"), 6))
+    9.0
+    """
+    with BriefTraceback(), np.errstate(all="ignore"):
+        if isinstance(given, Program):
+            return _of_program(given, instances, seed)
+        cls = given if isinstance(given, type) else type(given)
+        if not (isinstance(cls, type) and issubclass(cls, Formulation)) or cls is Formulation:
+            raise InputError(
+                f"The first argument is {cls.__name__}, which declares no primal.",
+                "Give a subclass of kopt.Formulation, an instance of one, or a kopt.Program.",
+            )
+        return _of_formulation(given, costs, instances, seed)
+
+
+def _of_formulation(given: Any, costs: bool, instances: int, seed: int) -> Derivation:
+    cls = given if isinstance(given, type) else type(given)
+    derived = with_derived_dual(cls)
+    chosen = max(random_instances(given, 6, seed), key=lambda each: each.sample.n)
+    document = _document(chosen, costs)
+    machine = derived if isinstance(given, type) else derived(**{n: v for n, v in vars(given).items()})
+    verdict = _confirmed(referee(machine, instances=instances, seed=seed))
+    return Derivation(cls.__name__, machine, verdict, tuple(document.sections))
+
+
+def _of_program(primal: Program, instances: int, seed: int) -> Derivation:
+    reading = read_program(primal, Ledger())
+    dual = simplified(raw_dual(reading))
+    program = dual.program(None)  # type: ignore[arg-type]
+    verdict = _confirmed(referee(primal=primal, dual=program, instances=instances, seed=seed))
+    document = Document(reading, raw_dual(reading), dual)
+    return Derivation("Program", None, verdict, tuple(document.sections), program)
+
+
+def _confirmed(verdict: Verdict) -> Verdict:
+    if verdict.judgement is not Judgement.EXACT:
+        fault = f" ({verdict.faults[0].what})" if verdict.faults else ""
+        raise Unconfirmed(
+            f"The referee calls the derived dual {verdict.judgement.word}, not exact{fault}.",
+            "Declare the dual by hand, and report the primal: this is a fault of kopt.derive.",
+        )
+    return verdict
+
+
+def _document(instance: Instance, costs: bool) -> Document:
+    sample = instance.sample if costs else instance.sample.relabelled(instance.sample.y, costs=None)
+    reading = _read(instance.formulation, sample, costs)
+    return Document(reading, raw_dual(reading), simplified(raw_dual(reading)))
+
+
+def _read(formulation: Formulation, sample: Sample, costs: bool) -> Reading:
+    ledger = Ledger()
+    view = TracingView(sample, ledger, costs)
+    return read_program(primal_of(traced(formulation, ledger), view), ledger, view)
+
+
+def derived_dual(formulation: Formulation, s: View) -> Program:
+    """The dual of a formulation on a sample, derived from its primal."""
+    dual: Dual = simplified(raw_dual(_read(formulation, s.sample, costs=True)))
+    return dual.program(s)
+
+
+def with_derived_dual(cls: type[Formulation]) -> type[Formulation]:
+    """The formulation with the dual that is derived from its primal."""
+    body = {"dual": derived_dual, "__module__": cls.__module__, "__doc__": cls.__doc__, "__qualname__": cls.__qualname__}
+    return type(cls.__name__, (cls,), body)
