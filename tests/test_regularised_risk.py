@@ -93,7 +93,7 @@ def test_both_sides_are_certified(loss, offset):
 @each_loss
 def test_the_referee_says_exact(loss, offset):
     machine = regularised_risk(loss, offset=offset, cost=1.7)
-    verdict = kopt.referee(machine, sample_for(loss.on, n=6), instances=1)
+    verdict = kopt.referee(machine, sample_for(loss.on, n=5), instances=1)
     assert verdict.judgement is Judgement.EXACT, verdict
     assert not verdict.notes, verdict
 

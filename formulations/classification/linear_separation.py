@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.span import vanishing
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Linear, Polynomial
 
@@ -68,7 +67,7 @@ class LinearSeparation(Formulation):
         alpha, costs = cp.Variable(s.n, name="alpha"), cp.Constant(s.costs, name="c")
         return Program(
             cp.Maximize(cp.sum(alpha)),
-            domain=[vanishing(s, cp.multiply(cp.Constant(s.y, name="y"), alpha)), alpha <= costs, alpha >= 0],
+            domain=[s.vanishing(cp.multiply(cp.Constant(s.y, name="y"), alpha)), alpha <= costs, alpha >= 0],
             multipliers={"mu": costs - alpha},
         )
 

@@ -7,7 +7,6 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.ranking.thresholds import Thresholds, above_thresholds
-from formulations.span import coordinates
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Linear, Polynomial
 
@@ -74,8 +73,7 @@ class RankSeparation(Formulation):
 
     def dual(self, s: View) -> Program:
         """The most weight that balances the points and, at each threshold, the two sides."""
-        t, Phi = Thresholds(s.y), coordinates(s)
-        Phi_l, Phi_u = cp.Constant(Phi[t.lower].T, name="Phi_l'"), cp.Constant(Phi[t.upper].T, name="Phi_u'")
+        t = Thresholds(s.y)
         c_l, c_u = cp.Constant(s.costs[t.lower], name="c_l"), cp.Constant(s.costs[t.upper], name="c_u")
         alpha_l, alpha_u = cp.Variable(len(t.lower), name="alpha_l"), cp.Variable(len(t.upper), name="alpha_u")
         upper, lower, positive = t.sums_of_upper(alpha_u), t.sums_of_lower(alpha_l), [alpha_l >= 0, alpha_u >= 0]
@@ -87,7 +85,7 @@ class RankSeparation(Formulation):
             cp.Maximize(cp.sum(alpha_l) + cp.sum(alpha_u)),
             {"b": upper == lower},
             domain=[
-                Phi_u @ alpha_u == Phi_l @ alpha_l,
+                s.vanishing(t.difference(alpha_u, alpha_l)),
                 alpha_l <= c_l,
                 alpha_u <= c_u,
                 *positive,

@@ -6,7 +6,6 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.regression.fits import least_squares_value, residuals, shortest_fit
-from formulations.span import vanishing
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Linear, Polynomial
 
@@ -58,7 +57,7 @@ class LeastSquares(Formulation):
         squares = cp.sum(cp.multiply(1 / s.costs, cp.square(beta)))
         return Program(
             cp.Maximize(-s.y @ beta - squares / 4),
-            domain=[vanishing(s, beta)],
+            domain=[s.vanishing(beta)],
         )
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:

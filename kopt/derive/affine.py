@@ -197,8 +197,8 @@ class Reader:
                 return _scaled(self._promoted(self._read(args[0]), expression), ONE / divisor, 1 / _dense(args[1]))
             case multiply():
                 factor, other = args if args[0].is_constant() else args[::-1]
-                named = self.names.constant(factor)
-                return _scaled(self._promoted(self._read(other), expression), named, _dense(factor))
+                promoted = self._promoted(self._read(other), expression)
+                return _scaled(promoted, self.names.constant(factor), _dense(factor))
             case MulExpression():
                 return self._product(expression)
             case index() | special_index():
@@ -234,7 +234,9 @@ class Reader:
         if len(plain) < len(other.parts) or other.constants:
             raise Unreadable
         letter, matrix = self.names.matrix(factor), sp.csr_array(_sparse(factor))
-        parts = tuple(replace(p, matrix=sp.csr_array(matrix @ p.matrix), form=Form.MATRIX, letter=letter) for p in plain)
+        parts = tuple(
+            replace(p, matrix=sp.csr_array(matrix @ p.matrix), form=Form.MATRIX, letter=letter) for p in plain
+        )
         rows = int(matrix.shape[0])
         return Affine(rows, False, parts, (), matrix @ other.offset)
 
@@ -261,20 +263,17 @@ class Reader:
             matrix = sp.csr_array(values[None, :] @ part.matrix)
             monomial = name * part.monomial
             if part.alone:
-                parts.append(replace(part, matrix=matrix, monomial=self._total(monomial, matrix.sum(), affine.rows)))
+                whole = affine.rows == self.points
+                monomial = total(monomial) if whole else self.names.number(float(matrix.sum()))
+                parts.append(replace(part, matrix=matrix, monomial=monomial))
             else:
                 parts.append(replace(part, matrix=matrix, monomial=monomial, form=Form.TOTAL))
         offset = np.atleast_1d(values @ affine.offset)
-        constants = tuple(self._total(name * constant, None, affine.rows) for constant in affine.constants)
-        if None in constants:
-            constants = (self.names.constant(cp.Constant(offset[0])),)
-        return Affine(1, True, tuple(parts), constants, offset)  # type: ignore[arg-type]
-
-    def _total(self, monomial: Monomial, value: float | None, rows: int) -> Monomial | None:
-        """sum_i of a monomial; over some of the points only, the number that it is."""
-        if rows == self.points or self.points is None:
-            return total(monomial)
-        return None if value is None else self.names.constant(cp.Constant(value))
+        if affine.rows == self.points:
+            constants = tuple(total(name * constant) for constant in affine.constants)
+        else:  # over some of the points only, the sum is the number that it is
+            constants = (self.names.number(float(offset[0])),) if offset[0] else ()
+        return Affine(1, True, tuple(parts), constants, offset)
 
     def _by_numbers(self, expression: cp.Expression) -> Affine:
         """Matrices with letters of their own."""

@@ -2,6 +2,7 @@ r"""`kopt.derive`: from a primal to its textbook dual, with the derivation writt
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +64,9 @@ class Derivation:
 
     def latex(self) -> str:
         """The derivation as a fragment of LaTeX: paragraphs and displayed formulas."""
-        return "\n\n".join(rf"\paragraph{{{section.title}}}" + f"\n\\[\n{section.latex()}\n\\]" for section in self.sections)
+        return "\n\n".join(
+            rf"\paragraph{{{section.title}}}" + f"\n\\[\n{section.latex()}\n\\]" for section in self.sections
+        )
 
     @property
     def formulas(self) -> dict[str, str]:
@@ -129,7 +132,7 @@ def _of_formulation(given: Any, costs: bool, instances: int, seed: int) -> Deriv
     derived = with_derived_dual(cls)
     chosen = max(random_instances(given, 6, seed), key=lambda each: each.sample.n)
     document = _document(chosen, costs)
-    machine = derived if isinstance(given, type) else derived(**{n: v for n, v in vars(given).items()})
+    machine = derived if isinstance(given, type) else derived(**vars(given))
     verdict = _confirmed(referee(machine, instances=instances, seed=seed))
     return Derivation(cls.__name__, machine, verdict, tuple(document.sections))
 
@@ -137,7 +140,7 @@ def _of_formulation(given: Any, costs: bool, instances: int, seed: int) -> Deriv
 def _of_program(primal: Program, instances: int, seed: int) -> Derivation:
     reading = read_program(primal, Ledger())
     dual = simplified(raw_dual(reading))
-    program = dual.program(None)  # type: ignore[arg-type]
+    program = dual.program(None)
     verdict = _confirmed(referee(primal=primal, dual=program, instances=instances, seed=seed))
     document = Document(reading, raw_dual(reading), dual)
     return Derivation("Program", None, verdict, tuple(document.sections), program)
@@ -155,8 +158,19 @@ def _confirmed(verdict: Verdict) -> Verdict:
 
 def _document(instance: Instance, costs: bool) -> Document:
     sample = instance.sample if costs else instance.sample.relabelled(instance.sample.y, costs=None)
-    reading = _read(instance.formulation, sample, costs)
+    reading = _read(_unmistakable(instance.formulation), sample, costs)
     return Document(reading, raw_dual(reading), simplified(raw_dual(reading)))
+
+
+def _unmistakable(formulation: Formulation) -> Formulation:
+    """The formulation with parameters that nobody writes as numbers: C = 2 cannot be told from a 2."""
+    changed = {}
+    for field in dataclasses.fields(formulation):  # type: ignore[arg-type]
+        value = getattr(formulation, field.name)
+        if "domain" in field.metadata and isinstance(value, float):
+            moved = 0.98765 * value + (0.0 if value else 0.01234)
+            changed[field.name] = moved if field.metadata["domain"].contains(moved) else value
+    return dataclasses.replace(formulation, **changed)  # type: ignore[type-var]
 
 
 def _read(formulation: Formulation, sample: Sample, costs: bool) -> Reading:
@@ -173,5 +187,10 @@ def derived_dual(formulation: Formulation, s: View) -> Program:
 
 def with_derived_dual(cls: type[Formulation]) -> type[Formulation]:
     """The formulation with the dual that is derived from its primal."""
-    body = {"dual": derived_dual, "__module__": cls.__module__, "__doc__": cls.__doc__, "__qualname__": cls.__qualname__}
+    body = {
+        "dual": derived_dual,
+        "__module__": cls.__module__,
+        "__doc__": cls.__doc__,
+        "__qualname__": cls.__qualname__,
+    }
     return type(cls.__name__, (cls,), body)

@@ -9,13 +9,14 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from kopt.cones import Cone, Free, NonNegative
+from kopt.cones import NonNegative
 from kopt.derive.cannot import CannotDerive
 from kopt.derive.forms import LinearForm, Term, zero
 from kopt.derive.monomial import Monomial, number
-from kopt.derive.pieces import Arrow, Conjugate, Image, Lengths, Piece, Slope, Square, SquareOver, length
-from kopt.derive.reading import Cost, Length, Reading, Row, is_squared
+from kopt.derive.pieces import Arrow, Conjugate, Image, Lengths, Piece, Slope, Square, SquareOver
+from kopt.derive.reading import Cost, Reading, Row, is_squared
 from kopt.derive.slopes import constant_part, slope_in
+from kopt.losses import Loss
 from kopt.program import Program
 from kopt.views import View
 from kopt.views.products import ProductVector
@@ -59,6 +60,13 @@ class Eliminated:
     form: LinearForm | None = None
     lengths: Lengths | None = None
 
+    def expression(self, s: View | None, variables: dict[str, cp.Variable]) -> cp.Expression:
+        """The multiplier in terms of those that are left."""
+        if self.form is not None:
+            return self.form.expression(variables)
+        assert self.lengths is not None
+        return self.lengths.negative(s, variables)
+
 
 @dataclass
 class Dual:
@@ -66,7 +74,7 @@ class Dual:
 
     equalities   slope = 0, by primal variable
     vanishing    sum_i q_i phi(x_i) = 0, for weight vectors without a price
-    steps        what each primal variable gave, in order
+    eliminated   the multipliers that are no variables of the dual any more
     """
 
     reading: Reading
@@ -95,53 +103,42 @@ class Dual:
         """The multipliers that are left."""
         return {name: m for name, m in self.multipliers.items() if name not in self.eliminated}
 
-    def program(self, s: View) -> Program:
-        """The dual as a program on a sample."""
+    def program(self, s: View | None) -> Program:
+        """The dual as a program on a sample; without one where no vector in feature space occurs."""
         variables = {name: cp.Variable(m.shape, name=name) for name, m in self.variables.items()}
-        sign = self.reading.primal.sign
-        parts = [-piece.negative(s, variables) for piece in self.pieces.values()]
-        if not self.linear.vanishes or not parts:
-            parts.insert(0, self.linear.expression(variables))
-        if sign < 0:
-            parts = [part.args[0] if isinstance(part, cp.atoms.affine.unary_operators.NegExpression) else -part for part in parts]
-        total = sum(parts[1:], parts[0])
-        constraints = {name: equality_of(form, variables, sign) for name, form in self.equalities.items()}
+        total = self._objective(s, variables)
+        constraints = {name: equality_of(form, variables, self._sign) for name, form in self.equalities.items()}
         constraints |= {b.about: inequality_of(b.form, variables) for b in self.bounds if b.named}
         domain = [inequality_of(b.form, variables) for b in self.bounds if not b.named]
-        domain += [length(b.slope, s, variables) <= b.radius.expression(variables) for b in self.balls]
-        domain += [s.vanishing(image.q.expression(variables), image.kernel, image.rows) for image in self.vanishing]
+        domain += [ball.slope.length(s, variables) <= ball.radius.expression(variables) for ball in self.balls]
+        domain += [image.vanishes(s, variables) for image in self.vanishing]
         domain += [variables[name] >= 0 for name, m in self.variables.items() if m.signed]
-        given = {name: self._value(each, s, variables) for name, each in self.eliminated.items()}
-        # A multiplier that occurs nowhere else is still a variable of the dual.
-        used = {v.name() for part in [total, *constraints.values(), *domain] for v in part.variables()}
-        return Program(
-            cp.Maximize(total) if sign > 0 else cp.Minimize(total),
-            constraints,
-            domain=domain,
-            multipliers=given | {name: np.zeros(m.shape) for name, m in self.variables.items() if not _seen(name, used, given, s)},
-        )
+        given = {name: each.expression(s, variables) for name, each in self.eliminated.items()}
+        # A multiplier that occurs in combinations only would not be found among the variables.
+        seen = {v.name() for part in (total, *constraints.values(), *domain) for v in part.variables()}
+        given |= {name: variable for name, variable in variables.items() if name not in seen}
+        sense = cp.Maximize if self._sign > 0 else cp.Minimize
+        return Program(sense(total), constraints, domain=domain, multipliers=given)
 
-    def _value(self, each: Eliminated, s: View, variables: dict[str, cp.Variable]) -> cp.Expression:
-        if each.form is not None:
-            return each.form.expression(variables)
-        assert each.lengths is not None
-        return each.lengths.negative(s, variables)
+    @property
+    def _sign(self) -> float:
+        return self.reading.primal.sign
 
-
-def _seen(name: str, used: set[str], given: dict[str, cp.Expression], s: View) -> bool:
-    leaves = getattr(s, "leaves", {})
-    below = {
-        v.name() for vector in leaves.values() for v in getattr(getattr(vector, "coefficients", None), "variables", list)()
-    }
-    return name in used or name in below
+    def _objective(self, s: View | None, variables: dict[str, cp.Variable]) -> cp.Expression:
+        """The dual function, or its negative where the primal maximises."""
+        convex = [piece.negative(s, variables) for piece in self.pieces.values() if not piece.is_zero]
+        linear = self.linear if self._sign > 0 else -self.linear
+        parts = [] if linear.vanishes and convex else [linear.expression(variables)]
+        parts += [-part for part in convex] if self._sign > 0 else convex
+        return sum(parts[1:], parts[0])
 
 
 def equality_of(form: LinearForm, variables: dict[str, cp.Variable], sign: float) -> cp.Constraint:
     """form = 0 with its constant on the right, written so that the primal variable is its multiplier."""
-    turned = -form
+    turned = -form if sign > 0 else form
     left = replace(turned, offset=np.zeros(form.size)).expression(variables)
-    right = form.offset if form.index else form.offset[0]
-    return left == right if sign > 0 else -left == -right
+    right = 0.0 - turned.offset
+    return left == (right if form.index else right[0])
 
 
 def inequality_of(form: LinearForm, variables: dict[str, cp.Variable]) -> cp.Constraint:
@@ -186,8 +183,8 @@ def _minimise_vector(dual: Dual, vector: ProductVector) -> None:
     if vector.values.ndim > 1:
         raise CannotDerive(f"the vector {vector.name} has several outputs", "one weight vector for each output")
     for row in reading.rows:
-        for cost in (*row.costs, *row.lengths):
-            if any(cost.variable is leaf for leaf in vector.leaves):
+        for variable in (*(c.variable for c in row.costs), *(c.variable for c in row.lengths)):
+            if any(variable is leaf for leaf in vector.leaves):
                 raise CannotDerive(
                     f"the vector {vector.name} enters through a curved term in its values or norms",
                     "its values, its norm and its squared norm in affine terms, and a variable of its own for the rest",
@@ -258,53 +255,57 @@ def _as_form(row: Row, value: float, name: Monomial) -> LinearForm:
 
 
 def _conjugate(dual: Dual, name: str, cost: Cost, slope: LinearForm) -> None:
-    """min over x_i of weight loss(s x + d) + g x = -weight loss*(-g / (weight s)) - g d / s."""
-    inverse = Monomial.constant(-1.0) / cost.slope_name
-    v = slope.scaled(inverse, -1 / cost.slope)  # -g / s
-    if cost.shift_name is not None:
-        dual.linear = dual.linear + v.weighted_sum(cost.shift_name, cost.shift)
+    """min over x of weight loss(s x + d) + g x = -weight loss*(-g / (weight s)) - g d / s, entry by entry."""
+    v = slope.scaled(Monomial.constant(-1.0) / cost.slope_name, -1 / cost.slope)  # -g / s
     u = v.scaled(Monomial() / cost.weight_name, 1 / cost.weight)
-    linear, square = polynomial(cost)
+    points, (linear, square) = dual.reading.points, polynomial(cost.loss)
+    dual.pieces[name] = Conjugate(cost, slope, u, linear, square)
+    if cost.shift_name is not None:
+        dual.linear = dual.linear + v.weighted_sum(cost.shift_name, cost.shift, points)
     if linear:
-        dual.linear = dual.linear + (-v).weighted_sum(Monomial.constant(linear), np.full(v.size, linear))
-    if square is None or square:
-        dual.pieces[name] = Conjugate(cost, slope, u, linear, square)
-    else:
-        dual.pieces[name] = Conjugate(cost, slope, u, linear, 0.0)
+        dual.linear = dual.linear + (-v).weighted_sum(Monomial.constant(linear), np.full(v.size, linear), points)
     lower, upper = cost.loss.conjugate_domain
     for end, side in ((lower, 1.0), (upper, -1.0)):
         if math.isfinite(end):
-            named = dual.reading.names.number(end)
-            edge = LinearForm(v.index, (Term(named * cost.weight_name),), {}, end * cost.weight) if end else zero(v.size, v.index)
-            form = v + -edge
-            bound = Bound(form if side > 0 else -form, name, named=False)
-            if not any(_same(bound.form, dual.multipliers[m]) for m in bound.form.matrices):
-                dual.bounds.append(bound)
+            form = v + -_edge(dual, cost, end, v)
+            form = form if side > 0 else -form
+            if not any(_says_no_more(form, dual.multipliers[m]) for m in form.matrices):
+                dual.bounds.append(Bound(form, name, named=False))
 
 
-def _same(form: LinearForm, multiplier: Multiplier) -> bool:
+def _edge(dual: Dual, cost: Cost, end: float, like: LinearForm) -> LinearForm:
+    """weight_i times an end of the conjugate's domain."""
+    if not end:
+        return zero(like.size, like.index)
+    named = dual.reading.names.number(end) * cost.weight_name
+    return LinearForm(like.index, (Term(named),), {}, end * cost.weight)
+
+
+def _says_no_more(form: LinearForm, multiplier: Multiplier) -> bool:
     """Whether form >= 0 says no more than that a multiplier is >= 0."""
     if not multiplier.signed or len(form.matrices) > 1 or form.offset.any():
         return False
-    matrix = form.matrices[multiplier.name]
-    diagonal = matrix.diagonal()
-    return bool(matrix.shape[0] == matrix.shape[1] and matrix.nnz == len(diagonal) and np.all(diagonal > 0))
+    diagonal = form.diagonal(multiplier.name)
+    return diagonal is not None and bool(np.all(diagonal > 0))
 
 
-def polynomial(cost: Cost) -> tuple[float | None, float | None]:
-    """(linear, square) of a conjugate that is linear u + square u^2 on its domain; None where it is not."""
-    lower, upper = cost.loss.conjugate_domain
-    low = lower if math.isfinite(lower) else (upper - 4.0 if math.isfinite(upper) else -2.0)
-    high = upper if math.isfinite(upper) else (lower + 4.0 if math.isfinite(lower) else 2.0)
+def polynomial(loss: Loss) -> tuple[float | None, float | None]:
+    """(linear, square) of a conjugate that is linear u + square u^2 on its domain; None where it is not.
+
+    >>> from kopt.losses.squared_hinge import SquaredHinge
+    >>> from kopt.losses.logistic import Logistic
+    >>> polynomial(SquaredHinge()), polynomial(Logistic())
+    ((1.0, 0.25), (None, None))
+    """
+    lower, upper = loss.conjugate_domain
+    low = lower if math.isfinite(lower) else min(upper, 2.0) - 4.0
+    high = upper if math.isfinite(upper) else max(lower, -2.0) + 4.0
     u = np.linspace(low, high, 9)
-    values = cost.loss.conjugate(u)
+    values = loss.conjugate(u)
     if not np.isfinite(values).all():
         return None, None
     basis = np.stack([u, u**2], axis=1)
-    (linear, square), *_ = np.linalg.lstsq(basis, values, rcond=None)
-    linear, square = (0.0 if abs(c) < 1e-12 else float(number(round(c, 12))) for c in (linear, square))
+    found, *_ = np.linalg.lstsq(basis, values, rcond=None)
+    linear, square = (float(number(round(float(c), 12))) for c in found)
     exact = np.max(np.abs(basis @ [linear, square] - values)) <= 1e-12 * max(1.0, float(np.max(np.abs(values))))
     return (linear, square) if exact else (None, None)
-
-
-__all__ = ["Bound", "Cone", "Dual", "Eliminated", "Free", "Length", "raw_dual"]

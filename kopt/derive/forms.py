@@ -12,6 +12,9 @@ import scipy.sparse as sp
 from kopt.derive.monomial import ONE, Monomial
 from kopt.derive.trace import total
 
+# What is left of numbers that cancel; only the writing depends on it.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Term:
@@ -68,7 +71,9 @@ class LinearForm:
     @property
     def constants(self) -> Monomial:
         """The terms without a multiplier, summed."""
-        found = [term.monomial if term.over is None else total(term.monomial) for term in self.terms if not term.multiplier]
+        found = [
+            term.monomial if term.over is None else total(term.monomial) for term in self.terms if not term.multiplier
+        ]
         return sum(found[1:], found[0]) if found else Monomial.constant(0.0)
 
     def __add__(self, other: LinearForm) -> LinearForm:
@@ -98,14 +103,38 @@ class LinearForm:
             self.offset,
         )
 
-    def weighted_sum(self, name: Monomial, values: np.ndarray) -> LinearForm:
-        """sum over the rows of a number times the row; the rows themselves where there is one without an index."""
+    def diagonal(self, multiplier: str) -> np.ndarray | None:
+        """The factor of a multiplier in each row, where each row sees its own entry and nothing else of it."""
+        matrix = self.matrices[multiplier]
+        found = matrix.diagonal()
+        own = matrix.shape[0] == matrix.shape[1] and matrix.nnz == len(found) == np.count_nonzero(found)
+        return found if own else None
+
+    def solved_for(self, multiplier: str) -> LinearForm:
+        """form = 0 solved for a multiplier of which each row sees its own entry."""
+        diagonal = self.diagonal(multiplier)
+        assert diagonal is not None
+        own = next(term.monomial for term in self.terms if term.multiplier == multiplier)
+        return self.without(multiplier).scaled(Monomial.constant(-1.0) / own, -1 / diagonal)
+
+    def weighted_sum(self, name: Monomial, values: np.ndarray, points: int | None) -> LinearForm:
+        """sum over the rows of a number times the row; the row itself where there is one without an index.
+
+        points   how many there are: only a sum over all of them has a name
+        """
         row = sp.csr_array(np.asarray(values, dtype=float)[None, :])
         matrices = {m: sp.csr_array(row @ matrix) for m, matrix in self.matrices.items()}
         terms = tuple(_summed(replace(t, monomial=name * t.monomial), self.index) for t in self.terms)
-        return LinearForm("", _collected(terms), matrices, np.atleast_1d(values @ self.offset))
+        summed = LinearForm("", _collected(terms), matrices, np.atleast_1d(values @ self.offset))
+        return summed if self.size == points or not self.index else summed.with_plain_constant()
 
-    def substituted(self, multiplier: str, value: LinearForm) -> LinearForm:
+    def with_plain_constant(self) -> LinearForm:
+        """A form of one row with its constants as one number."""
+        terms = tuple(term for term in self.terms if term.multiplier is not None)
+        plain = (Term(Monomial.constant(float(self.offset[0]))),) if abs(self.offset[0]) > ROUNDING else ()
+        return replace(self, terms=(*plain, *terms))
+
+    def substituted(self, multiplier: str, value: LinearForm, points: int | None) -> LinearForm:
         """The form with a multiplier replaced by a form of others."""
         if multiplier not in self.matrices:
             return self
@@ -119,7 +148,9 @@ class LinearForm:
         inside = {name: sp.csr_array(matrix @ each) for name, each in value.matrices.items()}
         rest = self.without(multiplier)
         added = LinearForm(self.index, (), inside, matrix @ value.offset)
-        return replace(rest + added, terms=_collected(tuple(terms)))
+        result = replace(rest + added, terms=_collected(tuple(terms)))
+        named = value.size == points or not value.index or self.index or not value.offset.any()
+        return result if named else result.with_plain_constant()
 
     def expression(self, variables: Mapping[str, cp.Expression]) -> cp.Expression:
         """As a CVXPY expression of the multipliers; a scalar where the form has no index."""

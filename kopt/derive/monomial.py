@@ -120,7 +120,6 @@ class Monomial:
         denominator = product(*(() if bottom == 1 else (Number(bottom),)), *below)
         return product(Quotient(numerator, denominator), *others)
 
-
     def _turned(self) -> Monomial:
         """-(tau - 1) as (1 - tau)."""
         k = next(k for k, (s, e) in enumerate(self.powers) if isinstance(s, Sum) and e == 1)
@@ -187,7 +186,7 @@ def reindexed(formula: Formula, old: str, new: str) -> Formula:
         case Over(body, indices, where):
             return formula if old in indices else Over(reindexed(body, old, new), indices, where)
     parts = {name: _reindexed_part(value, old, new) for name, value in _fields(formula).items()}
-    return replace(formula, **parts)
+    return replace(formula, **parts)  # type: ignore[arg-type]
 
 
 def _reindexed_part(value: object, old: str, new: str) -> object:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.constraints.constraint import Constraint
 
 from kopt.derive.forms import LinearForm
 from kopt.derive.monomial import Monomial
@@ -19,16 +21,34 @@ Variables = Mapping[str, cp.Expression]
 
 @dataclass(frozen=True)
 class Image:
-    """The vector sum_i q_i phi(x_i) in the feature space of a weight vector, q a form in the multipliers."""
+    """The slope sum_i q_i phi(x_i) in a weight vector, q a form in the multipliers."""
 
     weight: str
     q: LinearForm
     kernel: str | None
-    rows: object = None
+    rows: Any = None
 
-    def combination(self, s: View, variables: Variables) -> object:
+    def combination(self, s: View | None, variables: Variables) -> Any:
         """The vector in a declaration."""
+        assert s is not None
         return s.combination(self.q.expression(variables), self.kernel, self.rows)
+
+    def length(self, s: View | None, variables: Variables) -> cp.Expression:
+        """Its norm."""
+        return self.combination(s, variables).norm
+
+    def squared(self, s: View | None, variables: Variables) -> cp.Expression:
+        """Its squared norm."""
+        return self.combination(s, variables).norm_squared
+
+    def squared_over(self, t: cp.Expression, s: View | None, variables: Variables) -> cp.Expression:
+        """Its squared norm divided by t."""
+        return self.combination(s, variables).norm_squared_over(t)
+
+    def vanishes(self, s: View | None, variables: Variables) -> Constraint:
+        """That it is 0."""
+        assert s is not None
+        return s.vanishing(self.q.expression(variables), self.kernel, self.rows)
 
 
 @dataclass(frozen=True)
@@ -38,31 +58,30 @@ class Arrow:
     weight: str
     q: LinearForm
 
-    def norm(self, variables: Variables) -> cp.Expression:
-        """Its Euclidean length."""
+    def length(self, s: View | None, variables: Variables) -> cp.Expression:
+        """Its Euclidean norm."""
         expression = self.q.expression(variables)
         return cp.norm(expression, 2) if self.q.index else cp.abs(expression)
 
-    def squares(self, variables: Variables) -> cp.Expression:
-        """Its squared length."""
+    def squared(self, s: View | None, variables: Variables) -> cp.Expression:
+        """Its squared norm."""
         return cp.sum_squares(self.q.expression(variables))
+
+    def squared_over(self, t: cp.Expression, s: View | None, variables: Variables) -> cp.Expression:
+        """Its squared norm divided by t."""
+        return cp.quad_over_lin(self.q.expression(variables), t)
 
 
 Slope = Image | Arrow
 
 
-def length(slope: Slope, s: View, variables: Variables) -> cp.Expression:
-    """||slope||."""
-    if isinstance(slope, Arrow):
-        return slope.norm(variables)
-    return slope.combination(s, variables).norm  # type: ignore[attr-defined, no-any-return]
-
-
 class Piece(ABC):
     """A concave term of the dual objective."""
 
+    is_zero = False
+
     @abstractmethod
-    def negative(self, s: View, variables: Variables) -> cp.Expression:
+    def negative(self, s: View | None, variables: Variables) -> cp.Expression:
         """The negative of the term, which is convex."""
 
     @property
@@ -79,12 +98,9 @@ class Square(Piece):
     a: float
     a_name: Monomial
 
-    def negative(self, s: View, variables: Variables) -> cp.Expression:
+    def negative(self, s: View | None, variables: Variables) -> cp.Expression:
         """||slope||^2 / (4 a)."""
-        factor = 1 / (4 * self.a)
-        if isinstance(self.slope, Arrow):
-            return factor * self.slope.squares(variables)
-        return factor * self.slope.combination(s, variables).norm_squared  # type: ignore[attr-defined, no-any-return]
+        return 1 / (4 * self.a) * self.slope.squared(s, variables)
 
     @property
     def forms(self) -> tuple[LinearForm, ...]:
@@ -99,13 +115,9 @@ class SquareOver(Piece):
     slope: Slope
     a: LinearForm
 
-    def negative(self, s: View, variables: Variables) -> cp.Expression:
+    def negative(self, s: View | None, variables: Variables) -> cp.Expression:
         """||slope||^2 / (4 a)."""
-        a = self.a.expression(variables)
-        if isinstance(self.slope, Arrow):
-            return cp.quad_over_lin(self.slope.q.expression(variables), 4 * a)
-        quotient = self.slope.combination(s, variables).norm_squared_over(a)  # type: ignore[attr-defined]
-        return quotient / 4
+        return self.slope.squared_over(self.a.expression(variables), s, variables) / 4
 
     @property
     def forms(self) -> tuple[LinearForm, ...]:
@@ -121,14 +133,10 @@ class Lengths(Piece):
     factor: float
     name: Monomial
 
-    def root(self, s: View, variables: Variables) -> cp.Expression:
-        """(sum of ||slope||^2)^(1/2)."""
-        lengths = [length(slope, s, variables) for slope in self.slopes]
-        return lengths[0] if len(lengths) == 1 else cp.norm(cp.hstack(lengths), 2)
-
-    def negative(self, s: View, variables: Variables) -> cp.Expression:
+    def negative(self, s: View | None, variables: Variables) -> cp.Expression:
         """factor (sum of ||slope||^2)^(1/2)."""
-        root = self.root(s, variables)
+        lengths = [slope.length(s, variables) for slope in self.slopes]
+        root = lengths[0] if len(lengths) == 1 else cp.norm(cp.hstack(lengths), 2)
         return root if self.factor == 1 else self.factor * root
 
     @property
@@ -139,9 +147,10 @@ class Lengths(Piece):
 
 @dataclass(frozen=True)
 class Conjugate(Piece):
-    """-sum_i weight_i loss*(u_i), u_i = -slope_i / (weight_i s_i), without the conjugate's affine part.
+    """-sum_i weight_i loss*(u_i), u_i = -slope_i / (weight_i s_i) for a loss at s_i x_i + d_i.
 
-    linear, square   of the conjugate, where it is the polynomial linear u + square u^2 on its domain; None where it is not
+    linear, square   of the conjugate, where it is the polynomial linear u + square u^2 on its domain, and None where
+                     it is none; the linear part then stands in the linear part of the dual objective
     """
 
     cost: Cost
@@ -155,18 +164,23 @@ class Conjugate(Piece):
         """Whether the conjugate is a polynomial on its domain."""
         return self.square is not None
 
-    def negative(self, s: View, variables: Variables) -> cp.Expression:
-        """sum_i weight_i loss*(u_i), or its square part alone."""
+    @property
+    def is_zero(self) -> bool:  # type: ignore[override]
+        """Whether nothing but a linear part is left."""
+        return self.square == 0
+
+    def negative(self, s: View | None, variables: Variables) -> cp.Expression:
+        """sum_i weight_i loss*(u_i), without the linear part of a polynomial."""
         weight = self.cost.weight
-        if self.square is not None:
-            scaled = self.square / weight / self.cost.slope**2
-            squares = cp.square(self.slope.expression(variables))
-            if not self.slope.index:
-                return float(scaled[0]) * squares
-            same = bool(np.all(scaled == scaled[0]))
-            return float(scaled[0]) * cp.sum(squares) if same else cp.sum(cp.multiply(scaled, squares))
-        values = self.cost.loss.conjugate_expression(self.u.expression(variables))
-        return weight @ values if self.slope.index else float(weight[0]) * values
+        if self.square is None:
+            values = self.cost.loss.conjugate_expression(self.u.expression(variables))
+        else:
+            weight = self.square / weight / self.cost.slope**2
+            values = cp.square(self.slope.expression(variables))
+        if not self.slope.index:
+            return float(weight[0]) * values
+        same = bool(np.all(weight == weight[0]))
+        return float(weight[0]) * cp.sum(values) if same else cp.sum(cp.multiply(weight, values))
 
     @property
     def forms(self) -> tuple[LinearForm, ...]:

@@ -79,7 +79,7 @@ class Reading:
     """A primal as a minimisation: its objective, its constraints, its vectors in feature space.
 
     index     the letter of the entries of each variable, by id
-    labels    how an entry that is selected is called, by (id of the variable, bytes of the selection)
+    points    how many there are; None for a program without a sample
     """
 
     primal: Program
@@ -90,6 +90,7 @@ class Reading:
     kernels: Mapping[str, str | None]
     index: dict[int, str] = field(default_factory=dict)
     y: np.ndarray | None = None
+    points: int | None = None
 
     @property
     def rows(self) -> list[Row]:
@@ -113,8 +114,9 @@ def read_program(primal: Program, ledger: Ledger, view: TracingView | None = Non
         name: _constraint(reader, name, cone, primal.constraints[name]) for name, cone in primal.cones.items()
     }
     reading = Reading(primal, names, objective, constraints, vectors, {} if view is None else view.kernels)
-    reading.y = None if view is None else view.sample.y
-    _letter(reading, None if view is None else int(view.sample.n))
+    if view is not None:
+        reading.y, reading.points = view.sample.y, int(view.sample.n)
+    _letter(reading, reading.points)
     return reading
 
 
@@ -147,11 +149,10 @@ def _row(reader: Reader, name: str | None, cone: Cone | None, expression: cp.Exp
     if affine is None:
         affine = cp.Constant(np.zeros(expression.shape))
     read = reader.read(affine)
-    if costs or lengths:
-        if expression.ndim:
-            raise CannotDerive(
-                f"the constraint {name!r} has a curved term in each of its rows", "a single row, or affine rows"
-            )
+    if (costs or lengths) and expression.ndim:
+        raise CannotDerive(
+            f"the constraint {name!r} has a curved term in each of its rows", "a single row, or affine rows"
+        )
     if read.rows != expression.size:
         raise CannotDerive(f"the constraint {name!r} mixes rows of different numbers", "rows of one kind")
     return Row(name, cone, read, tuple(costs), tuple(lengths))
@@ -200,9 +201,7 @@ def _peeled(
     yield _cost(reader, expression, weight, name, whole)
 
 
-def _cost(
-    reader: Reader, expression: cp.Expression, weight: np.ndarray, name: Monomial, whole: cp.Expression
-) -> Cost:
+def _cost(reader: Reader, expression: cp.Expression, weight: np.ndarray, name: Monomial, whole: cp.Expression) -> Cost:
     found = read_loss(expression)
     variables = expression.variables()
     if len(variables) > 1:
@@ -231,9 +230,7 @@ def _cost(
     weight = np.broadcast_to(factor * weight, (variable.size,)).astype(float)
     if np.any(weight <= 0) or np.any(slope == 0):
         raise CannotDerive(f"the term {_brief(whole)} has a weight that is not positive", "positive weights")
-    return Cost(
-        variable, weight, reader.names.number(factor) * name, loss, slope, slope_name, shift, shift_name
-    )
+    return Cost(variable, weight, reader.names.number(factor) * name, loss, slope, slope_name, shift, shift_name)
 
 
 def _plain_number(values: np.ndarray) -> Monomial | None:

@@ -1,22 +1,22 @@
-"""What a person would do with a dual: multipliers eliminated, a curvature read off an equality, a ball's multiplier
-maximised out."""
+"""What a person does with a dual: multipliers eliminated, a curvature read off an equality, a ball maximised out."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import scipy.sparse as sp
 
-from kopt.derive.dual import Bound, Dual, Eliminated
-from kopt.derive.forms import LinearForm, Term
+from kopt.derive.dual import Ball, Bound, Dual, Eliminated
+from kopt.derive.forms import LinearForm
 from kopt.derive.monomial import Monomial
 from kopt.derive.pieces import Lengths, Square, SquareOver
 
+_MINUS = Monomial.constant(-1.0)
+_HALF = Fraction(1, 2)
+
 
 def simplified(dual: Dual) -> Dual:
-    """The same dual with fewer multipliers."""
+    """The same dual with fewer multipliers, in place."""
     for name in list(dual.equalities):
         _eliminate_sign(dual, name)
     for name, piece in list(dual.pieces.items()):
@@ -30,20 +30,16 @@ def simplified(dual: Dual) -> Dual:
 def _eliminate_sign(dual: Dual, name: str) -> None:
     """slope = 0 solved for the multiplier of a constraint that is about this variable alone, such as xi >= 0."""
     slope = dual.equalities[name]
-    for multiplier, matrix in slope.matrices.items():
+    for multiplier in slope.matrices:
         row = dual.reading.constraints[multiplier]
+        diagonal = slope.diagonal(multiplier)
         elsewhere = sum(multiplier in form.matrices for form in dual.forms) > 1
-        diagonal = matrix.diagonal()
-        invertible = matrix.shape[0] == matrix.shape[1] and matrix.nnz == len(diagonal) == np.count_nonzero(diagonal)
-        if elsewhere or not invertible or len(row.affine.parts) > 1 or row.costs:
+        if diagonal is None or elsewhere or len(row.affine.parts) > 1 or row.costs or len(slope.matrices) == 1:
             continue
-        own = next(term.monomial for term in slope.terms if term.multiplier == multiplier)
-        value = slope.without(multiplier).scaled(Monomial.constant(-1.0) / own, -1 / diagonal)
-        if value.constant:
-            continue
-        dual.eliminated[multiplier] = Eliminated(form=value)
-        dual.linear = dual.linear.substituted(multiplier, value)
+        value = slope.solved_for(multiplier)
         del dual.equalities[name]
+        dual.eliminated[multiplier] = Eliminated(form=value)
+        dual.linear = dual.linear.substituted(multiplier, value, dual.reading.points)
         if dual.multipliers[multiplier].signed:
             plain = not row.affine.offset.any() and bool(np.all(diagonal == -1))
             dual.bounds.append(Bound(value, name, named=plain))
@@ -51,77 +47,67 @@ def _eliminate_sign(dual: Dual, name: str) -> None:
 
 
 def _fix_curvature(dual: Dual, name: str, piece: SquareOver) -> None:
-    """A curvature that an equality of the dual makes a number, such as sum_i alpha_i = 1."""
+    """A curvature that the equalities of the dual make a number, such as sum_i alpha_i = 1."""
     a = piece.a
     for form in dual.equalities.values():
-        if form.index:
-            (multiplier, matrix), *others = form.matrices.items()
-            diagonal = matrix.diagonal()
-            if others or matrix.nnz != len(diagonal) or multiplier not in a.matrices:
-                continue
-            own = next(term.monomial for term in form.terms if term.multiplier == multiplier)
-            a = a.substituted(multiplier, form.without(multiplier).scaled(Monomial.constant(-1.0) / own, -1 / diagonal))
-        elif _proportion(a, form) is not None:
-            ratio = _proportion(a, form)
-            assert ratio is not None
+        only = next(iter(form.matrices)) if len(form.matrices) == 1 else None
+        ratio = None if form.index else _ratio(a, form)
+        if ratio is not None:
             a = a + form.scaled(Monomial.constant(-ratio), -ratio)
+        elif only in a.matrices and form.diagonal(str(only)) is not None:
+            a = a.substituted(str(only), form.solved_for(str(only)), dual.reading.points)
     if a.constant and a.offset[0] > 0:
         dual.pieces[name] = Square(piece.slope, float(a.offset[0]), a.constants)
 
 
-def _proportion(a: LinearForm, form: LinearForm) -> float | None:
+def _ratio(a: LinearForm, form: LinearForm) -> float | None:
     """The r for which the multipliers in a are r times those in a form."""
     if set(a.matrices) != set(form.matrices) or not a.matrices:
         return None
     first = next(iter(a.matrices))
-    r = float(a.matrices[first].data[0] / form.matrices[first].data[0]) if form.matrices[first].nnz else 0.0
+    r = float(a.matrices[first].data[0] / form.matrices[first].data[0])
     apart = max(float(np.max(np.abs((a.matrices[m] - r * form.matrices[m]).toarray()))) for m in a.matrices)
-    return r if r and apart <= 1e-12 * abs(r) else None
+    return r if apart <= 1e-12 * abs(r) else None
 
 
 def _maximise_out(dual: Dual, name: str) -> None:
-    """max over lambda of -T^2 / (4 lambda) - r lambda is -r^(1/2) T, at lambda = T / (2 r^(1/2)); likewise for balls."""
+    """The multiplier of a ball, where it occurs in a price r and in curvatures or radii kappa lambda alone.
+
+    max over lambda of -T^2 / (4 kappa lambda) - r lambda is -(r / kappa)^(1/2) T, at lambda = T / (2 (r kappa)^(1/2));
+    a radius ||u|| <= kappa lambda at the price r leaves -(r / kappa) ||u||, at lambda = ||u|| / kappa.
+    """
     multiplier = dual.multipliers[name]
     if multiplier.shape != () or not multiplier.signed or name not in dual.linear.matrices:
         return
     r = -float(dual.linear.matrices[name].data[0])
-    if not r > 0:
-        return
-    r_name = -next(term.monomial for term in dual.linear.terms if term.multiplier == name)
     curved = {k: p for k, p in dual.pieces.items() if isinstance(p, SquareOver) and set(p.a.matrices) == {name}}
     balls = [ball for ball in dual.balls if set(ball.radius.matrices) == {name}]
+    prices = [*(piece.a for piece in curved.values()), *(ball.radius for ball in balls)]
     uses = sum(name in form.matrices for form in dual.forms)
-    if uses != len(curved) + len(balls) or not uses or (curved and balls):
+    alike = len({float(form.matrices[name].data[0]) for form in prices}) == 1
+    if r <= 0 or uses != len(prices) or not alike or any(form.offset.any() for form in prices):
         return
-    if balls:
-        _maximise_out_of_balls(dual, name, r, r_name, balls)
+    r_name = -next(term.monomial for term in dual.linear.terms if term.multiplier == name)
+    kappa, kappa_name = float(prices[0].matrices[name].data[0]), prices[0].terms[0].monomial
+    if curved and not balls:
+        slopes = tuple(piece.slope for piece in curved.values())
+        left = Lengths(slopes, (r / kappa) ** 0.5, (r_name / kappa_name) ** _HALF)
+        value = Lengths(slopes, 0.5 / (r * kappa) ** 0.5, Monomial(_HALF) / (r_name * kappa_name) ** _HALF)
+    elif len(balls) == 1 and not curved:
+        slopes = (balls[0].slope,)
+        left = Lengths(slopes, r / kappa, r_name / kappa_name)
+        value = Lengths(slopes, 1 / kappa, Monomial() / kappa_name)
+    else:
         return
-    scales = {float(p.a.matrices[name].data[0]) for p in curved.values()}
-    if len(scales) > 1 or any(p.a.offset.any() for p in curved.values()):
-        return
-    kappa = scales.pop()
-    kappa_name = next(iter(curved.values())).a.terms[0].monomial
-    half = Fraction(1, 2)
-    slopes = tuple(piece.slope for piece in curved.values())
-    factor = Lengths(slopes, (r / kappa) ** 0.5, (r_name / kappa_name) ** half)
-    value = Lengths(slopes, 0.5 / (r * kappa) ** 0.5, Monomial(half) / (r_name * kappa_name) ** half)
+    _replace(dual, name, curved, balls, left, value)
+
+
+def _replace(
+    dual: Dual, name: str, curved: dict[str, SquareOver], balls: list[Ball], left: Lengths, value: Lengths
+) -> None:
     for each in curved:
         del dual.pieces[each]
-    dual.pieces[" and ".join(curved)] = factor
+    dual.balls = [ball for ball in dual.balls if not any(ball is each for each in balls)]
+    dual.pieces[" and ".join(slope.weight for slope in left.slopes)] = left
     dual.linear = dual.linear.without(name)
     dual.eliminated[name] = Eliminated(lengths=value)
-
-
-def _maximise_out_of_balls(dual: Dual, name: str, r: float, r_name: Monomial, balls: list) -> None:  # type: ignore[type-arg]
-    """||u|| <= kappa lambda at the price r: lambda = ||u|| / kappa."""
-    if len(balls) > 1 or balls[0].radius.offset.any():
-        return
-    ball = balls[0]
-    kappa, kappa_name = float(ball.radius.matrices[name].data[0]), ball.radius.terms[0].monomial
-    dual.balls.remove(ball)
-    dual.pieces[ball.slope.weight] = Lengths((ball.slope,), r / kappa, r_name / kappa_name)
-    dual.linear = dual.linear.without(name)
-    dual.eliminated[name] = Eliminated(lengths=Lengths((ball.slope,), 1 / kappa, Monomial() / kappa_name))
-
-
-__all__ = ["Term", "replace", "simplified", "sp"]

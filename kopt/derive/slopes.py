@@ -62,9 +62,7 @@ def _of_part(reading: Reading, row: Row, part: Part) -> LinearForm:
 
 def _term(reading: Reading, row: Row, part: Part, letter: str) -> Term:
     """How the slope is written; the rows of the constraint become the index of a sum, or the variable's own."""
-    label = label_of(
-        reading, part, points_of(reading, row) if part.form is Form.ENTRY else _all(part), bool(row.index)
-    )
+    label = label_of(reading, part, points_of(reading, row) if part.form is Form.ENTRY else _all(part), bool(row.index))
     monomial, multiplier, r = _in_row(part.monomial, row), row.multiplier, row.index
     if part.form is Form.MATRIX:
         return _of_matrix(part, monomial, multiplier, r, letter)

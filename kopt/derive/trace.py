@@ -16,10 +16,10 @@ from typing import Any, Self
 import cvxpy as cp
 import numpy as np
 
-from kopt.derive.monomial import ONE, Monomial
+from kopt.derive.monomial import ONE, Monomial, number
 from kopt.formulation import Formulation
 from kopt.sample import Sample
-from kopt.show.formula import Kernel, Name, Over, Sum, Words
+from kopt.show.formula import Kernel, Name, Over, Words
 from kopt.show.mathematics import text
 from kopt.views import ProductView
 from kopt.views.products import ProductVector
@@ -32,8 +32,12 @@ class Ledger:
         self._known: dict[tuple[tuple[int, ...], bytes], Monomial] = {}
 
     def note(self, value: Any, monomial: Monomial) -> None:
-        """Remember how a number or an array came about; the first name stays."""
-        self._known.setdefault(_key(value), monomial)
+        """Remember how a number or an array came about; the first name stays.
+
+        Numbers such as 2 or 1/4 are not remembered: somebody may have written them as they are.
+        """
+        if not _is_anybodys(value):
+            self._known.setdefault(_key(value), monomial)
 
     def name_of(self, value: Any) -> Monomial | None:
         """What a number or an array is called; None for an array that nobody named."""
@@ -49,6 +53,14 @@ class Ledger:
         return None
 
 
+def _is_anybodys(value: Any) -> bool:
+    array = np.asarray(value, dtype=float)
+    if not array.size or np.any(array != array.flat[0]):
+        return False
+    simple = number(float(array.flat[0]))
+    return isinstance(simple, Fraction) and abs(simple.numerator) < 5
+
+
 def _key(value: Any) -> tuple[tuple[int, ...], bytes]:
     array = np.ascontiguousarray(np.asarray(value, dtype=float) + 0.0)
     return np.shape(value), array.tobytes()
@@ -61,13 +73,11 @@ class TracedNumber(float):
     ledger: Ledger
 
     def __new__(cls, value: float, monomial: Monomial, ledger: Ledger) -> Self:
+        """The number, noted in the ledger."""
         self = super().__new__(cls, value)
         self.monomial, self.ledger = monomial, ledger
         ledger.note(float(value), monomial)
         return self
-
-    def __reduce__(self) -> Any:
-        return float, (float(self),)
 
 
 class TracedCount(int):
@@ -77,6 +87,7 @@ class TracedCount(int):
     ledger: Ledger
 
     def __new__(cls, value: int, monomial: Monomial, ledger: Ledger) -> Self:
+        """The number, noted in the ledger."""
         self = super().__new__(cls, value)
         self.monomial, self.ledger = monomial, ledger
         ledger.note(float(value), monomial)
@@ -134,8 +145,8 @@ def total(monomial: Monomial) -> Monomial:
 def name_of(value: Any) -> Monomial | None:
     """What a number or an array of a trace is called."""
     monomial = getattr(value, "monomial", None)
-    if monomial is not None:
-        return monomial  # type: ignore[no-any-return]
+    if isinstance(monomial, Monomial):
+        return monomial
     array = np.asarray(value)
     return Monomial.constant(float(array)) if array.ndim == 0 and array.dtype.kind in "fiub" else None
 
@@ -210,7 +221,7 @@ for _name, _ufunc in {
         setattr(_class, f"__{_name}__", _arithmetic(f"__{_name}__", _ufunc, reflected=False))
         setattr(_class, f"__r{_name}__", _arithmetic(f"__r{_name}__", _ufunc, reflected=True))
 for _class in (TracedNumber, TracedCount):
-    _class.__neg__ = lambda self: -1 * self  # type: ignore[assignment,method-assign]
+    _class.__neg__ = lambda self: -1 * self  # type: ignore[method-assign]
 
 
 class TracingView(ProductView):
@@ -242,7 +253,9 @@ class TracingView(ProductView):
         """Numbers, one for each point, under a letter of their own."""
         return TracedArray.made(np.asarray(values, dtype=float), Monomial.of(Name(letter, ("i",))), self.ledger)
 
-    def weight(self, name: str, kernel: str | None = None, rows: Any = None, outputs: int | None = None) -> ProductVector:
+    def weight(
+        self, name: str, kernel: str | None = None, rows: Any = None, outputs: int | None = None
+    ) -> ProductVector:
         """A free vector, whose kernel is remembered."""
         self.kernels[name] = kernel
         return super().weight(name, kernel, rows, outputs)
@@ -257,6 +270,3 @@ def traced(formulation: Formulation, ledger: Ledger) -> Formulation:
             symbol = Monomial.of(Name(field.name))
             object.__setattr__(twin, field.name, TracedNumber(float(value), symbol, ledger))
     return twin
-
-
-__all__ = ["Ledger", "Sum", "TracedArray", "TracedNumber", "TracingView", "name_of", "total", "traced"]

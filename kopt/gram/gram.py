@@ -14,6 +14,8 @@ from kopt.kernels.points import Indices, Matrix, Points, blocks, take
 
 #: A composed kernel holds a few blocks of values at once.
 BLOCKS_HELD = 4
+#: The rounding in a sum of products, relative to the sum of their absolute values.
+DIGITS = 4 * float(np.finfo(np.float64).eps)
 
 
 class Gram:
@@ -94,18 +96,32 @@ class Gram:
         return self._product(self.X, c, self.features)
 
     def norm_squared(self, c: Matrix, product: Matrix | None = None) -> float:
-        """c' K c, from coordinates where there are any: the sum c' (K c) loses half the digits where it is small."""
-        Phi = self.features if self.features is not None else self.__dict__.get("factor")
-        if Phi is not None:
-            return float(np.sum((Phi.T @ c) ** 2))
-        return float(np.maximum(0.0, np.sum(c * (self.product(c) if product is None else product))))
+        """c' K c, from coordinates where they serve: the sum c' (K c) loses half the digits where it is small."""
+        square = self._in_coordinates(c, product)
+        return float(np.maximum(0.0, self._summed(c, product))) if square is None else square
 
     def rounding(self, c: Matrix) -> float:
         """An estimate of the rounding in `norm_squared`: a few last digits of the sum of its absolute terms."""
-        digits = 4 * float(np.finfo(np.float64).eps)
-        if self.features is not None or "factor" in self.__dict__:
-            digits = digits**2  # there the norm itself is a sum of few terms, good to its own last digits
+        # In coordinates the norm itself is a sum of few terms, good to its own last digits.
+        digits = DIGITS if self._in_coordinates(c) is None else DIGITS**2
         return digits * float(np.square(self.uncancelled(c)))
+
+    def _in_coordinates(self, c: Matrix, product: Matrix | None = None) -> float | None:
+        """||Phi' c||^2; None where there are no coordinates, or where they have lost a part of c' K c.
+
+        A factor of K leaves out its smallest eigenvalues, the products K c do not. Norms have to agree with these: where
+        c' (K c) differs by more than its rounding, what was left out counts.
+        """
+        if self.features is not None:
+            return float(np.sum((self.features.T @ c) ** 2))
+        if "factor" not in self.__dict__:
+            return None
+        square = float(np.sum((self.factor.T @ c) ** 2))
+        lost = abs(self._summed(c, product) - square)
+        return square if lost <= DIGITS * np.square(self.uncancelled(c)) else None
+
+    def _summed(self, c: Matrix, product: Matrix | None) -> float:
+        return float(np.sum(c * (self.product(c) if product is None else product)))
 
     def uncancelled(self, c: Matrix) -> float:
         """sum_i |c_i| sqrt(k_ii): the length that sum_i c_i phi(x_i) would have if nothing cancelled."""

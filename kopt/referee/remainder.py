@@ -55,8 +55,10 @@ class Remainder:
         if _solved(self.problem):
             least = float(self.problem.value)
             falls, escaping = self._beyond()
-            if not falls or escaping:
-                return (-np.inf if falls else size * least), escaping
+            if not falls:
+                return size * least, None
+            if escaping:
+                return -np.inf, escaping
         least, escaping = self._judged_by(PULLS[::2] if self.problem.status == cp.UNBOUNDED else PULLS)
         return size * least, escaping
 
