@@ -1,4 +1,4 @@
-"""Derivations that several tests look at, each made once; and machines as a newcomer writes them, with a primal only."""
+"""Derivations that several tests look at, each made once; machines as a newcomer writes them, by their primal alone."""
 
 from functools import cache
 
@@ -6,11 +6,13 @@ import cvxpy as cp
 import numpy as np
 
 import kopt
+from formulations.classification.margins import best_offset
 from kopt import Formulation, Program, Sample, Task, fraction, positive
 from kopt.kernels import Gaussian, Linear
 
-# What the referee tries before a derivation is returned; its own tests try more.
-INSTANCES = 2
+# What the referee tries before a derivation is returned. One is enough here: what is derived is compared with what is
+# declared, and the referee's own tests try more.
+INSTANCES = 1
 
 
 @cache
@@ -110,7 +112,7 @@ class TwoKernels(Formulation):
 
 
 class InBall(Formulation):
-    """The least sum of slacks in a ball; the norm is not squared."""
+    """The least sum of slacks in a ball; the norm is not squared, so that the length of w needs a rule."""
 
     task = Task.CLASSIFICATION
     B: float = positive(default=1.0)
@@ -121,6 +123,11 @@ class InBall(Formulation):
             cp.Minimize(s.costs @ xi),
             {"alpha": cp.multiply(s.y, w.values + b) >= 1 - xi, "mu": xi >= 0, "lambda": w.norm <= self.B},
         )
+
+    def recover(self, s, dual):
+        u = s.combination(s.y * dual.alpha)
+        w = u * (self.B / u.norm)
+        return {"w": w, "b": (b := best_offset(s.y, w.values, s.costs)), "xi": np.maximum(0, 1 - s.y * (w.values + b))}
 
 
 class BoundedOffset(Formulation):

@@ -121,17 +121,21 @@ class Names:
         return self._lettered(expression, value)
 
     def number(self, value: float) -> Monomial:
-        """What a number is called, where it is a simple multiple of one with a name."""
+        """What a number is called, where it is a simple multiple of one with a name, or one less than it."""
         for multiple in (1.0, 2.0, 4.0, 0.5, 0.25):
             known = self.ledger.name_of(multiple * value)
             if known is not None and known.powers:
                 return known / Monomial.constant(multiple)
-        return Monomial.constant(value)
+        above = self.ledger.name_of(1.0 + value)
+        return above - ONE if above is not None and above.powers else Monomial.constant(value)
 
     def matrix(self, expression: cp.Expression) -> str:
         """The letter of a matrix."""
-        given = _given_name(expression)
-        return given or self._fresh(self._MATRICES, _dense(expression))
+        value = _dense(expression)
+        known = self.ledger.name_of(value)
+        if known is not None and len(known.powers) == 1 and isinstance(known.powers[0][0], Name):
+            return known.powers[0][0].letter
+        return _given_name(expression) or self._fresh(self._MATRICES, value)
 
     def anonymous(self, matrix: sp.csr_array) -> str:
         """A letter for a matrix that stands nowhere in the declaration."""
@@ -292,7 +296,7 @@ def _scaled(affine: Affine, name: Monomial, values: np.ndarray | float) -> Affin
     """Every row multiplied by its own number."""
 
     def change(part: Part) -> Part:
-        if name.indexed and part.form is not Form.ENTRY:
+        if name.indexed and part.form is Form.TOTAL:
             raise Unreadable
         factors = np.broadcast_to(np.asarray(values, dtype=float).ravel(), (affine.rows,))
         scaled = sp.csr_array(sp.diags_array(factors) @ part.matrix)

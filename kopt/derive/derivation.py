@@ -162,15 +162,17 @@ def _document(instance: Instance, costs: bool) -> Document:
     return Document(reading, raw_dual(reading), simplified(raw_dual(reading)))
 
 
-def _unmistakable(formulation: Formulation) -> Formulation:
-    """The formulation with parameters that nobody writes as numbers: C = 2 cannot be told from a 2."""
+def _unmistakable(declared: Any) -> Any:
+    """The formulation, or a part of it, with parameters that nobody writes as numbers: C = 2 is not told from a 2."""
     changed = {}
-    for field in dataclasses.fields(formulation):  # type: ignore[arg-type]
-        value = getattr(formulation, field.name)
-        if "domain" in field.metadata and isinstance(value, float):
+    for field in dataclasses.fields(declared):
+        value = getattr(declared, field.name)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            changed[field.name] = _unmistakable(value)
+        elif "domain" in field.metadata and isinstance(value, float):
             moved = 0.98765 * value + (0.0 if value else 0.01234)
             changed[field.name] = moved if field.metadata["domain"].contains(moved) else value
-    return dataclasses.replace(formulation, **changed)  # type: ignore[type-var]
+    return dataclasses.replace(declared, **changed)
 
 
 def _read(formulation: Formulation, sample: Sample, costs: bool) -> Reading:

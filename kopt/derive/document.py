@@ -1,135 +1,75 @@
-"""A derivation written out: sections of rows of formulas, the same for text and LaTeX."""
+"""A derivation written out, section by section."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+import dataclasses
+import math
+from collections.abc import Iterator
 
-from kopt.derive.dual import Dual
+from kopt.derive.dual import Dual, Eliminated
 from kopt.derive.forms import LinearForm
+from kopt.derive.labels import labels_of, where_defined
 from kopt.derive.monomial import Monomial, negated
-from kopt.derive.pieces import Arrow, Conjugate, Image, Lengths, Piece, Square, SquareOver
-from kopt.derive.reading import Reading
+from kopt.derive.pieces import Arrow, Conjugate, Lengths, Piece, Slope, Square, SquareOver
+from kopt.derive.reading import Reading, is_squared
+from kopt.derive.section import NOT_NEGATIVE, Cell, Given, Phrase, Rows, Section, listed
 from kopt.derive.writing import ZERO, Writing, is_negative, total_of
-from kopt.show.formula import Formula, Name, Norm, Number, Product, Relation, Sum, Words
-from kopt.show.mathematics import aligned, latex, text
+from kopt.losses import Loss
+from kopt.show.formula import Call, Formula, Name, Number, Product, Relation, Sum
+from kopt.show.mathematics import latex
 
-# A formula, or one after a sign of its own (=, + or -), or a word.
-Cell: TypeAlias = "Formula | tuple[str, Formula] | str | Given"
-
-WIDTH = 100
+_TWO = Monomial.constant(2.0)
 
 
-@dataclass(frozen=True)
-class Given:
-    """A formula that comes with its two spellings."""
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A constraint of the dual.
 
-    text: str
-    latex: str
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading, rows of cells, and a remark below them."""
-
-    title: str
-    rows: tuple[tuple[Cell, ...], ...]
-    remark: str = ""
-
-    def text(self) -> str:
-        """The section as plain text."""
-        written = [[_text(cell) for cell in row] for row in self.rows]
-        first = max(len(row[0]) for row in written if len(row) > 1) if any(len(r) > 1 for r in written) else 0
-        second = max((len(row[1]) for row in written if len(row) > 2 and row[2]), default=0)
-        lines = [line for row in written for line in _laid_out(row, first, second)]
-        return "\n".join([self.title, *(f"  {line}".rstrip() for line in (*lines, *([self.remark] * bool(self.remark))))])
-
-    def latex(self) -> str:
-        """The rows as one aligned formula."""
-        return aligned([_aligned_row(row) for row in self.rows])
-
-
-def _text(cell: Cell) -> str:
-    match cell:
-        case str():
-            return cell
-        case Given(written, _):
-            return written
-        case (sign, formula):
-            return f"{sign} {text(formula)}"
-    return text(cell)
-
-
-def _laid_out(row: list[str], first: int, second: int) -> Iterator[str]:
-    """One row in columns, its second cell broken where it is too long."""
-    if len(row) == 1:
-        yield row[0]
-        return
-    lead, body, *tail = row
-    pieces = broken(body, WIDTH)
-    end = f"  {tail[0]}" if tail and tail[0] else ""
-    yield f"{lead:<{first}}  {pieces[0]:<{second if end else 0}}{end}"
-    for piece in pieces[1:]:
-        yield f"{'':<{first}}  {piece}"
-
-
-def broken(line: str, width: int) -> list[str]:
-    """A long formula in several lines, each later one beginning with the sign of its first term.
-
-    >>> broken("a + (b - c) - d", 12)
-    ['a + (b - c)', '- d']
+    about       the name whose entries its rows belong to: a primal variable, or the multiplier that is not negative
+    named       whether that is its multiplier
+    vanishing   the weight vector in whose feature space it is an equality; None for numbers
     """
-    depth, cuts = 0, [0]
-    for k, sign in enumerate(line):
-        depth += (sign in "([<") - (sign in ")]>")
-        if depth == 0 and line[k : k + 3] in (" + ", " - "):
-            cuts.append(k)
-    parts = [line[a:b] for a, b in zip(cuts, [*cuts[1:], len(line)], strict=True)]
-    lines = [parts[0]]
-    for part in parts[1:]:
-        if len(lines[-1]) + len(part) <= width:
-            lines[-1] += part
-        else:
-            lines.append(part.strip())
-    return lines
 
-
-def _aligned_row(row: tuple[Cell, ...]) -> tuple[str, ...]:
-    """`aligned` sets its columns right and left in turn: the left ones are used."""
-    cells: list[str] = []
-    for cell in row:
-        cells += [r"\quad" if cells else "", _latex(cell)]
-    return tuple(cells)
-
-
-def _latex(cell: Cell) -> str:
-    match cell:
-        case "":
-            return ""
-        case "min" | "max":
-            return f"\\{cell}"
-        case str():
-            return rf"\text{{{cell}}}"
-        case Given(_, written):
-            return written
-        case (sign, formula):
-            return f"{{}} {sign} {latex(formula)}"
-    return latex(cell)
+    relation: Relation
+    about: str = ""
+    named: bool = False
+    vanishing: str | None = None
 
 
 class Document:
-    """The sections of a derivation."""
+    """The sections of a derivation, and the formulas in them that say the same as a program.
+
+    primal_objective, dual_objective   in the sense of the primal
+    lagrangian_formula, raw_objective  of the minimisation, and what is left of it at its minimum
+    primal_relations, dual_lines       the constraints of both, in the order of the programs
+    stationary, solved                 what stationarity says of each primal variable, and of those with a curved term
+                                       when it is solved for them
+    eliminated                         the multipliers that are expressions of others
+    complementary                      the products of multipliers and residuals that vanish
+    """
 
     def __init__(self, reading: Reading, raw: Dual, dual: Dual) -> None:
         self.reading, self.raw, self.dual = reading, raw, dual
         self.write = Writing(reading)
         self.minimise = reading.primal.sign > 0
+        self.labels = labels_of(reading)
+        self.primal_objective = self._user(self.write.row(reading.objective))
+        self.primal_relations = {name: self.write.relation(row) for name, row in reading.constraints.items()}
+        terms = [self.write.row(reading.objective), *map(self.write.priced, reading.constraints.values())]
+        self.lagrangian_terms = [term for term in terms if term != ZERO] or [ZERO]
+        self.lagrangian_formula = Sum(tuple(self.lagrangian_terms))
+        self.solved = {name: self._solved(piece) for name, piece in raw.pieces.items()}
+        self.stationary = dict(self._stationary())
+        self.raw_objective = self.write.dual_objective(raw)
+        self.eliminated = {name: self._eliminated(each) for name, each in dual.eliminated.items()}
+        self.dual_objective = self._user(self.write.dual_objective(dual))
+        self.dual_lines = list(self._dual_lines())
+        self.complementary = {name: self._complementary(name) for name, m in raw.multipliers.items() if m.signed}
         self.sections = [
             self.primal(),
             self.lagrangian(),
             self.stationarity(),
-            *self.substitution(),
+            self.substitution(),
             self.program(),
             self.conditions(),
             self.recovery(),
@@ -142,185 +82,221 @@ class Document:
 
     def primal(self) -> Section:
         """The primal with each constraint's multiplier."""
-        verb = "min" if self.minimise else "max"
-        rows: list[tuple[Cell, ...]] = [(verb, self._user(self.write.row(self.reading.objective)), "")]
-        for k, (name, row) in enumerate(self.reading.constraints.items()):
-            rows.append(("s.t." if k == 0 else "", self.write.relation(row), _colon(self.write.multiplier(name))))
+        rows: Rows = [("min" if self.minimise else "max", self.primal_objective, "")]
+        for name, relation in self.primal_relations.items():
+            rows.append(("s.t." if len(rows) == 1 else "", relation, _beside(self.write.multiplier(name))))
         return Section("Primal", tuple(rows))
 
     def lagrangian(self) -> Section:
         """Objective plus multipliers times residuals."""
-        terms = [self.write.row(self.reading.objective)]
-        terms += [self.write.priced(row) for row in self.reading.constraints.values()]
-        rows: list[tuple[Cell, ...]] = []
-        for term in terms:
-            if term != ZERO:
-                lead, sign = (Name("L"), "=") if not rows else ("", "+")
-                rows.append((lead, ("-", negated(term)) if rows and is_negative(term) else (sign, term)))
+        first, *others = self.lagrangian_terms
+        rows: Rows = [(Name("L"), ("=", first))]
+        rows += [("", ("-", negated(term)) if is_negative(term) else ("+", term)) for term in others]
         signed = [self.write.multiplier(name) for name, m in self.raw.multipliers.items() if m.signed]
-        remark = f"with {', '.join(text(m) for m in signed)} >= 0" if signed else ""
-        sense = "" if self.minimise else "of the minimisation of the negative objective"
-        return Section("Lagrangian" + (f" {sense}" if sense else ""), tuple(rows), remark)
+        if signed:
+            rows.append(("", Phrase(("with ", *listed(signed, NOT_NEGATIVE).parts))))
+        title = "Lagrangian" if self.minimise else "Lagrangian of the minimisation of the negative objective"
+        return Section(title, tuple(rows))
 
     def stationarity(self) -> Section:
-        """What each variable gives."""
-        rows: list[tuple[Cell, ...]] = []
-        for name, piece in self.raw.pieces.items():
-            rows += self._of_piece(name, piece)
-        for image in self.raw.vanishing:
-            rows.append((Name(image.weight), self.write.vanishing(image), ""))
-        for ball in self.raw.balls:
-            rows.append((Name(ball.slope.weight), self.write.ball(ball), ""))
-        for name, form in self.raw.equalities.items():
-            rows.append((_variable(name, form), self.write.equality(form), ""))
+        """What each variable gives: where the derivative vanishes, solved for the variable where that is explicit."""
+        rows: Rows = []
+        for name, relation in self.stationary.items():
+            solved = self.solved.get(name, relation)
+            rows.append((self._variable(name), relation, "" if solved == relation else Phrase(("so ", solved))))
         return Section("Stationarity in each variable", tuple(rows))
 
-    def _of_piece(self, name: str, piece: Piece) -> Iterator[tuple[Cell, ...]]:
-        match piece:
-            case Square(slope, _, _) | SquareOver(slope, _):
-                yield Name(name) if isinstance(slope, Image) else _variable(name, slope.q), self._solved(piece), ""
-            case Conjugate():
-                yield _variable(name, piece.slope), self._solved(piece), ""
+    def _stationary(self) -> Iterator[tuple[str, Relation]]:
+        for name, piece in self.raw.pieces.items():
+            yield name, self._equation(piece) or self.solved[name]
+        for image in self.raw.vanishing:
+            yield image.weight, self.write.vanishing(image)
+        for ball in self.raw.balls:
+            yield ball.slope.weight, self.write.ball(ball)
+        for name, form in self.raw.equalities.items():
+            yield name, self.write.equality(form)
 
-    def _solved(self, piece: Piece) -> Formula:
+    def _equation(self, piece: Piece) -> Relation | None:
+        """The derivative of the Lagrangian in a variable with a square, before it is solved."""
+        match piece:
+            case Square(slope, _, a):
+                factor, vector = self.write.vector(slope)
+                own = (_TWO * a).formula(Name(slope.weight, _own_index(slope)))
+                return Relation(total_of([own, (-factor).formula(vector)]), "=", ZERO)
+            case Conjugate(cost, slope) if is_squared(cost):
+                own = (_TWO * cost.weight_name * cost.slope_name).formula(self._argument(piece))
+                return Relation(total_of([own, *self.write.form_terms(slope)]), "=", ZERO)
+        return None
+
+    def _solved(self, piece: Piece) -> Relation:
         """The minimiser in terms of the multipliers."""
         match piece:
             case Square(slope, _, a):
                 factor, vector = self.write.vector(slope)
-                scale = factor / (Monomial.constant(2.0) * a)
-                return Relation(Name(slope.weight, _own_index(slope)), "=", scale.formula(vector))
+                return Relation(Name(slope.weight, _own_index(slope)), "=", (factor / (_TWO * a)).formula(vector))
             case SquareOver(slope, a):
-                factor, vector = self.write.vector(slope)
-                common = 2.0 if abs(factor.number) % 2 == 0 else 1.0
-                left = self.write.form(a.scaled(Monomial.constant(2.0 / common), 2.0 / common))
-                right = (factor / Monomial.constant(common)).formula(vector)
-                return Relation(_times(left, Name(slope.weight, _own_index(slope))), "=", right)
+                return self._solved_over(slope, a)
+            case Conjugate() if _is_explicit(piece):
+                return self._solved_square(piece)
             case Conjugate():
-                return self._solved_cost(piece)
+                slopes = Call(f"d {self.write.named(piece.cost.loss)}", (self._argument(piece),))
+                return Relation(self.write.form(piece.u), "in", slopes)
         raise TypeError(piece)
 
-    def _solved_cost(self, piece: Conjugate) -> Formula:
-        cost, index = piece.cost, piece.slope.index
-        x = Name(cost.variable.name(), (index,) if index else ())
-        t = total_of([cost.slope_name.formula(x), *([] if cost.shift_name is None else [cost.shift_name.formula()])])
-        u = self.write.form(piece.u)
-        if piece.polynomial and piece.square and not piece.linear and _everywhere(piece):
-            common, entry = self.write.image(Arrow(cost.variable.name(), piece.slope))
-            scale = common * self.reading.names.number(2 * piece.square) / (cost.weight_name * cost.slope_name)
-            return Relation(t, "=", scale.without_squares_of(self.write.signs).formula(entry))
-        from kopt.show.formula import Call
+    def _solved_over(self, slope: Slope, a: LinearForm) -> Relation:
+        """2 a w = -slope for a curvature that may vanish, without a common factor 2."""
+        factor, vector = self.write.vector(slope)
+        common = 2.0 if float(factor.number) % 2 == 0 else 1.0
+        left = self.write.form(a.scaled(Monomial.constant(2.0 / common), 2.0 / common))
+        right = (factor / Monomial.constant(common)).formula(vector)
+        return Relation(Product((left, Name(slope.weight, _own_index(slope)))), "=", right)
 
-        self.write.losses["loss"] = cost.loss
-        return Relation(u, "in", Call("d loss", (t,)))
+    def _solved_square(self, piece: Conjugate) -> Relation:
+        """t = 2 square u."""
+        cost = piece.cost
+        common, entry = self.write.image(Arrow(cost.variable.name(), piece.slope))
+        scale = common * self.reading.names.number(2 * (piece.square or 0.0)) / (cost.weight_name * cost.slope_name)
+        return Relation(self._argument(piece), "=", scale.without_squares_of(self.write.signs).formula(entry))
 
-    def substitution(self) -> Iterator[Section]:
-        """What is left when the minimisers are substituted, with all multipliers; and what is then simplified."""
-        rows: list[tuple[Cell, ...]] = [(Name("L"), ("=", self.write.dual_objective(self.raw)))]
-        for name, each in self.dual.eliminated.items():
-            rows.append((self.write.multiplier(name), ("=", self._eliminated(each))))
-        yield Section("Substitution", tuple(rows))
+    def _argument(self, piece: Conjugate) -> Formula:
+        """What the loss is taken at."""
+        cost = piece.cost
+        x = cost.slope_name.formula(self._variable(cost.variable.name()))
+        return x if cost.shift_name is None else total_of([x, cost.shift_name.formula()])
 
-    def _eliminated(self, each: object) -> Formula:
-        form, lengths = each.form, each.lengths  # type: ignore[attr-defined]
-        if form is not None:
-            return self.write.form(form)
-        factor, root = self.write.root(lengths.slopes)
-        return (lengths.name * factor).formula(root)
+    def substitution(self) -> Section:
+        """What is left when the minimisers are substituted; and the multipliers that are then eliminated."""
+        rows: Rows = [(Name("L"), ("=", self.raw_objective))]
+        rows += [(self.write.multiplier(name), ("=", formula)) for name, formula in self.eliminated.items()]
+        return Section("Substitution", tuple(rows))
+
+    def _eliminated(self, each: Eliminated) -> Formula:
+        if each.form is not None:
+            return self.write.form(each.form)
+        assert each.lengths is not None
+        factor, root = self.write.root(each.lengths.slopes)
+        return (each.lengths.name * factor).formula(root)
+
+    def _dual_lines(self) -> Iterator[Line]:
+        for name, form in self.dual.equalities.items():
+            yield Line(self.write.equality(form), name, named=True)
+        for bound in self.dual.bounds:
+            yield Line(self.write.bound(bound), bound.about, bound.named)
+        for ball in self.dual.balls:
+            yield Line(self.write.ball(ball))
+        for image in self.dual.vanishing:
+            yield Line(self.write.vanishing(image), vanishing=image.weight)
+        for name, multiplier in self.dual.variables.items():
+            if multiplier.signed:
+                yield Line(Relation(self.write.multiplier(name), ">=", ZERO), name)
 
     def program(self) -> Section:
         """The dual."""
-        verb = "max" if self.minimise else "min"
-        rows: list[tuple[Cell, ...]] = [(verb, self._user(self.write.dual_objective(self.dual)), "")]
-        found: list[tuple[Formula, Cell]] = []
-        for name, form in self.dual.equalities.items():
-            found.append((self.write.equality(form), _colon(_variable(name, form))))
-        for bound in self.dual.bounds:
-            found.append((self.write.bound(bound), _colon(_variable(bound.about, bound.form)) if bound.named else ""))
-        found += [(self.write.ball(ball), "") for ball in self.dual.balls]
-        found += [(self.write.vanishing(image), "") for image in self.dual.vanishing]
-        signed = [self.write.multiplier(name) for name, m in self.dual.variables.items() if m.signed]
+        found: list[tuple[Cell, Cell]] = []
+        for line in self.dual_lines:
+            if line.about not in self.dual.variables:
+                found.append((line.relation, _beside(self._variable(line.about)) if line.named else ""))
+        signed = [line.relation.left for line in self.dual_lines if line.about in self.dual.variables]
         if signed:
-            found.append((Relation(listed(signed), ">=", ZERO), ""))
-        rows += [("s.t." if k == 0 else "", formula, colon) for k, (formula, colon) in enumerate(found)]
+            found.append((listed(signed, NOT_NEGATIVE), ""))
+        rows: Rows = [("max" if self.minimise else "min", self.dual_objective, "")]
+        rows += [("s.t." if k == 0 else "", formula, beside) for k, (formula, beside) in enumerate(found)]
         return Section("Dual", tuple(rows))
 
     def conditions(self) -> Section:
         """Complementarity, beside feasibility and stationarity."""
-        rows: list[tuple[Cell, ...]] = []
-        for name, row in self.reading.constraints.items():
-            if not self.raw.multipliers[name].signed:
-                continue
-            residual = self.write.row(row)
-            each = self.dual.eliminated.get(name)
-            price = self.write.multiplier(name) if each is None or each.form is None else self._eliminated(each)
-            rows.append((Relation(_times(price, _bare(residual)), "=", ZERO),))
+        rows: Rows = [(relation,) for relation in self.complementary.values()]
+        beside = "feasibility of both sides and stationarity in each variable"
         if not rows:
-            rows.append(("every constraint is an equality",))
-        return Section(
-            "KKT conditions", tuple(rows), "beside feasibility of both sides and stationarity in each variable"
-        )
+            return Section("KKT conditions", ((f"{beside}; every constraint is an equality",),))
+        return Section("KKT conditions", tuple(rows), f"beside {beside}")
+
+    def _complementary(self, name: str) -> Relation:
+        """A multiplier times the residual of its constraint, the multiplier eliminated where it is a short formula."""
+        each = self.dual.eliminated.get(name)
+        short = each is not None and each.form is not None
+        price = self.eliminated[name] if short else self.write.multiplier(name)
+        return Relation(Product((price, _without_minus(self.write.row(self.reading.constraints[name])))), "=", ZERO)
 
     def recovery(self) -> Section:
         """The primal variables from the multipliers."""
-        rows: list[tuple[Cell, ...]] = []
+        rows: Rows = []
+        left = [self._variable(name) for name in self.raw.equalities]
+        left += [Name(image.weight) for image in self.raw.vanishing]
+        left += [self._variable(ball.slope.weight) for ball in self.raw.balls]
         for name, piece in self.raw.pieces.items():
             simpler = self.dual.pieces.get(name, piece)
-            simpler = piece if isinstance(simpler, Lengths) else simpler
-            if not isinstance(simpler, Conjugate) or simpler.polynomial:
-                rows.append((self._solved(simpler),))
-        rest = [name for name in self.raw.equalities]
-        for name, each in self.dual.eliminated.items():
-            rows.append((Relation(self.write.multiplier(name), "=", self._eliminated(each)),))
-        remark = ""
-        if rest:
-            remark = f"{', '.join(rest)}: minimise the primal with the rest fixed, or solve the active constraints"
-        return Section("Recovery", tuple(rows) or (("from the active constraints",),), remark)
+            recovered = self._recovered(piece if isinstance(simpler, Lengths) else simpler)
+            if recovered is None:
+                left.append(self._variable(name))
+            else:
+                rows.append((recovered,))
+        for name, formula in self.eliminated.items():
+            rows.append((Relation(self.write.multiplier(name), "=", formula),))
+        if left:
+            rows.append((listed(left, ": minimise the primal with the rest fixed, or solve the active constraints"),))
+        return Section("Recovery", tuple(rows))
+
+    def _recovered(self, piece: Piece) -> Relation | None:
+        """The minimiser; as a slope of the conjugate where it has no formula, and None where that leaves it open."""
+        if not isinstance(piece, Conjugate) or _is_explicit(piece):
+            return self._solved(piece)
+        if piece.is_zero:
+            return None
+        slopes = Call(f"d {self.write.named(piece.cost.loss)}*", (self.write.form(piece.u),))
+        return Relation(self._argument(piece), "in", slopes)
 
     def legend(self) -> Iterator[Section]:
         """What names stand for that the formulas use."""
-        rows: list[tuple[Cell, ...]] = []
-        for loss in self.write.losses.values():
-            rows.append((Given(f"loss(t) = {loss.formula.text}", rf"\operatorname{{loss}}(t) = {loss.formula.latex}"),))
-            domain = loss.conjugate_domain_formula
-            where = (f"  for {domain.text}", rf"\quad\text{{for }} {domain.latex}") if domain.text else ("", "")
-            conjugate = rf"\operatorname{{loss}}^*(u) = {loss.conjugate_formula.latex}"
-            rows.append((Given(f"loss*(u) = {loss.conjugate_formula.text}{where[0]}", conjugate + where[1]),))
+        rows: Rows = []
+        for name, loss in self.write.losses.items():
+            rows += self._explained(name, loss)
+        for left_out, names in where_defined(self.reading, self.labels).items():
+            have = listed([self._variable(name) for name in names], ": for the points with ")
+            rows.append((Phrase((*have.parts, Given(f"y_i != {left_out:g}", rf"y_i \ne {left_out:g}"))),))
         for letter in self.reading.names.given:
-            rows.append((Product((Name(letter), Words(": numbers of the declaration"))),))
+            rows.append((listed([Name(letter)], ": numbers of the declaration"),))
         if rows:
             yield Section("Where", tuple(rows))
 
+    def _explained(self, name: str, loss: Loss) -> Iterator[tuple[Cell, ...]]:
+        word = latex(Call(name, (Name("t"),))).removesuffix("(t)")
+        value, conjugate, domain = loss.formula, loss.conjugate_formula, loss.conjugate_domain_formula
+        yield (Given(f"{name}(t) = {value.text}", f"{word}(t) = {value.latex}"),)
+        where = Given(f"  for {domain.text}", rf"\quad\text{{for }} {domain.latex}") if domain.text else Given("", "")
+        yield (Given(f"{name}*(u) = {conjugate.text}{where.text}", f"{word}^*(u) = {conjugate.latex}{where.latex}"),)
+        for field in dataclasses.fields(loss):  # type: ignore[arg-type]
+            number = self.reading.names.number(getattr(loss, field.name)).formula()
+            if number != Name(field.name):
+                yield (Relation(Name(field.name), "=", number),)
 
-def listed(names: Sequence[Formula]) -> Formula:
-    """alpha_i, alpha_hat_i."""
-    return names[0] if len(names) == 1 else Words(", ".join(text(name) for name in names))
+    def _variable(self, name: str) -> Formula:
+        """An entry of a primal variable or a multiplier, or a vector in feature space."""
+        if name in self.reading.constraints:
+            return self.write.multiplier(name)
+        variable = self.reading.variables.get(name)
+        index = "" if variable is None else self.reading.index[variable.id]
+        return Name(name, (index,) if index else ())
 
 
-def _variable(name: str, form: LinearForm) -> Formula:
-    return Name(name, (form.index,) if form.index else ())
-
-
-def _own_index(slope: object) -> tuple[str, ...]:
+def _own_index(slope: Slope) -> tuple[str, ...]:
     return (slope.q.index,) if isinstance(slope, Arrow) and slope.q.index else ()
 
 
-def _colon(formula: Formula) -> Formula:
-    return Product((Words(":"), formula))
+def _beside(formula: Formula) -> Phrase:
+    return Phrase((": ", formula))
 
 
-def _times(left: Formula, right: Formula) -> Formula:
-    return Product((left, right))
-
-
-def _bare(residual: Formula) -> Formula:
+def _without_minus(residual: Formula) -> Formula:
     if isinstance(residual, Product) and residual.factors[0] == Number(-1):
         return residual.factors[1] if len(residual.factors) == 2 else Product(residual.factors[1:])
     return residual
 
 
-def _everywhere(piece: Conjugate) -> bool:
-    lower, upper = piece.cost.loss.conjugate_domain
-    return lower == -float("inf") and upper == float("inf")
+def _is_explicit(piece: Conjugate) -> bool:
+    """Whether the conjugate is a multiple of u^2 everywhere, so that its slope is a multiple of u."""
+    everywhere = piece.cost.loss.conjugate_domain == (-math.inf, math.inf)
+    return everywhere and bool(piece.square) and not piece.linear
 
 
-__all__ = ["Document", "Norm", "Section"]
+__all__ = ["Document", "Section"]

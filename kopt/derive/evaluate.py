@@ -67,7 +67,8 @@ class Absent(Exception):
 class Evaluation:
     """Values of formulas.
 
-    letters     the values of each letter by its indices, () for a letter without any; phi has the images of the points
+    letters     the values of each letter by its indices, () for a letter without any; phi has the images of the points,
+                phi_name those by a kernel with a name
     functions   by the names under which formulas call them, beside abs, log and exp
     """
 
@@ -95,10 +96,10 @@ class Evaluation:
                 return self._over(body, index, where, at)
             case Inner(left, right):
                 return float(np.dot(self.value(left, at), self.value(right, at)))
-            case Kernel(left, right):
-                return self.value(Inner(Phi(left), Phi(right)), at)
-            case Phi(index):
-                return self._entry("phi", (self._small(index, at),))
+            case Kernel(left, right, kernel):
+                return self.value(Inner(Phi(left, kernel), Phi(right, kernel)), at)
+            case Phi(index, kernel):
+                return self._entry(phi(kernel), (self._small(index, at),))
             case Norm(vector):
                 return float(np.linalg.norm(self.value(vector, at)))
             case Call(function, arguments):
@@ -171,9 +172,10 @@ class Evaluation:
                 for k, said in enumerate(index):
                     yield from (key[k] for key in self.letters[name] if key and said.split()[0] == letter)
                     yield from self._range_of_condition(letter, said, at)
-            case Phi() | Kernel():
-                if letter in _parts(formula):
-                    yield from (key[0] for key in self.letters["phi"])
+            case Phi(index, kernel):
+                yield from (key[0] for key in self.letters[phi(kernel)] if index == letter)
+            case Kernel(left, right, kernel):
+                yield from (key[0] for key in self.letters[phi(kernel)] if letter in (left, right))
             case Over(body, index, condition):
                 if letter not in index:
                     # The condition of an inner sum ties its own index to this one: y_i = j.
@@ -184,16 +186,21 @@ class Evaluation:
                 yield from self._range_of_condition(letter, said.strip("[]"), at)
             case _:
                 for part in _parts(formula):
-                    if not isinstance(part, str):
-                        yield from self._range(letter, part, "", at)
+                    yield from self._range(letter, part, "", at)
 
     def _range_of_condition(self, letter: str, condition: str, at: Mapping[str, float]) -> Iterator[float]:
         for name in re.findall(rf"(\w+)_{letter}\b", condition):
             yield from (key[0] for key in self.letters[name])
-        if condition.endswith(f" = {letter}") and all(each in at for each in re.findall(r"_([ij])\b", condition)):
+        if condition.endswith(f" = {letter}") and all(each in at for each in re.findall(r"_([a-z])\b", condition)):
             yield self._small(condition.removesuffix(f" = {letter}"), at)
 
 
-def _parts(formula: Formula) -> list[Any]:
+def phi(kernel: str) -> str:
+    """The letter of the images by a kernel."""
+    return f"phi_{kernel}" if kernel else "phi"
+
+
+def _parts(formula: Formula) -> list[Formula]:
     values = [getattr(formula, field.name) for field in fields(formula)]
-    return [part for value in values for part in (value if isinstance(value, tuple) else (value,)) if part != ""]
+    parts = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+    return [part for part in parts if isinstance(part, Formula)]

@@ -177,10 +177,10 @@ def reindexed(formula: Formula, old: str, new: str) -> Formula:
     match formula:
         case Name(letter, indices):
             return Name(letter, tuple(_replaced(each, old, new) for each in indices))
-        case Kernel(left, right):
-            return Kernel(*(new if each == old else each for each in (left, right)))
-        case Phi(each):
-            return Phi(new if each == old else each)
+        case Kernel(left, right, kernel):
+            return Kernel(new if left == old else left, new if right == old else right, kernel)
+        case Phi(each, kernel):
+            return Phi(new if each == old else each, kernel)
         case Words(said):
             return Words(said.replace(f"_{old}", f"_{new}"))
         case Over(body, indices, where):

@@ -29,6 +29,8 @@ from kopt.losses import Loss
 from kopt.losses import read as read_loss
 from kopt.losses.squared import Squared
 from kopt.program import Program
+from kopt.show.expression import Writer
+from kopt.show.mathematics import text
 from kopt.terms import additive_terms
 from kopt.views.products import ProductVector
 
@@ -206,12 +208,12 @@ def _cost(reader: Reader, expression: cp.Expression, weight: np.ndarray, name: M
     variables = expression.variables()
     if len(variables) > 1:
         raise CannotDerive(
-            f"the term {_brief(whole)} mixes the variables {', '.join(v.name() for v in variables)}",
-            "a variable of its own in it, tied to the others by an equality that is named after its multiplier",
+            f"the term {_brief(reader, whole)} mixes the variables {', '.join(map(_owner, variables))}",
+            'a variable of its own, with its defining constraint, such as t and {"alpha": t == ...}',
         )
     if found is None:
         raise CannotDerive(
-            f"the term {_brief(whole)} in {variables[0].name()} has a conjugate that is not known",
+            f"the term {_brief(reader, whole)} in {_owner(variables[0])} has a conjugate that is not known",
             "squares, powers, absolute values, positive parts, logistic, exp, Huber, or a kopt.losses.Loss",
         )
     factor, loss, inner = found
@@ -221,7 +223,7 @@ def _cost(reader: Reader, expression: cp.Expression, weight: np.ndarray, name: M
     elementwise = len(read.parts) == 1 and part.form is Form.ENTRY and part.selection is None
     if not elementwise or variable.size != read.rows:
         raise CannotDerive(
-            f"the term {_brief(whole)} is not a sum over the entries of {variable.name()}",
+            f"the term {_brief(reader, whole)} is not a sum over the entries of {variable.name()}",
             f"{variable.name()} itself in it, entry by entry, or a new variable with its defining equality",
         )
     slope, shift = part.matrix.diagonal(), read.offset
@@ -229,7 +231,7 @@ def _cost(reader: Reader, expression: cp.Expression, weight: np.ndarray, name: M
     shift_name = None if not read.constants else sum(read.constants[1:], read.constants[0])
     weight = np.broadcast_to(factor * weight, (variable.size,)).astype(float)
     if np.any(weight <= 0) or np.any(slope == 0):
-        raise CannotDerive(f"the term {_brief(whole)} has a weight that is not positive", "positive weights")
+        raise CannotDerive(f"the term {_brief(reader, whole)} has a weight that is not positive", "positive weights")
     return Cost(variable, weight, reader.names.number(factor) * name, loss, slope, slope_name, shift, shift_name)
 
 
@@ -239,15 +241,38 @@ def _plain_number(values: np.ndarray) -> Monomial | None:
     return Monomial(simple) if isinstance(simple, Fraction) and np.allclose(values, float(simple), 1e-12, 0) else None
 
 
+def _owner(variable: cp.Variable) -> str:
+    """The name of a variable, or of the vector of which it is the values or a norm."""
+    return str(variable.name()).partition(".")[0]
+
+
 def _value(expression: cp.Expression) -> np.ndarray:
     value = expression.value
     return np.asarray(value.toarray() if sp.issparse(value) else value, dtype=float)
 
 
-def _brief(expression: cp.Expression) -> str:
-    from kopt.show.expression import Writer
+class _Brief(Writer):
+    """Terms in messages, with the names of their numbers."""
 
-    return Writer().text(expression)
+    def __init__(self, names: Names) -> None:
+        self.names = names
+
+    def variable(self, variable: cp.Variable) -> str:
+        """A variable by its name."""
+        return str(variable.name())
+
+    def number(self, value: float) -> str:
+        """A number by its name."""
+        return text(self.names.number(value).formula())
+
+    def array(self, value: np.ndarray) -> str:
+        """An array by its name, where it has one."""
+        known = self.names.ledger.name_of(value)
+        return "[..]" if known is None else text(known.formula())
+
+
+def _brief(reader: Reader, expression: cp.Expression) -> str:
+    return _Brief(reader.names).text(expression)
 
 
 def _letter(reading: Reading, points: int | None) -> None:

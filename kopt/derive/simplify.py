@@ -30,20 +30,26 @@ def simplified(dual: Dual) -> Dual:
 def _eliminate_sign(dual: Dual, name: str) -> None:
     """slope = 0 solved for the multiplier of a constraint that is about this variable alone, such as xi >= 0."""
     slope = dual.equalities[name]
-    for multiplier in slope.matrices:
-        row = dual.reading.constraints[multiplier]
-        diagonal = slope.diagonal(multiplier)
-        elsewhere = sum(multiplier in form.matrices for form in dual.forms) > 1
-        if diagonal is None or elsewhere or len(row.affine.parts) > 1 or row.costs or len(slope.matrices) == 1:
-            continue
+    found = [m for m in slope.matrices if len(slope.matrices) > 1 and _about_one_variable(dual, slope, m)]
+    at_zero = [m for m in found if not dual.reading.constraints[m].affine.offset.any()]
+    if len(found) > 1 and not at_zero:  # bounds on both sides: neither is to be preferred
+        return
+    for multiplier in (at_zero or found)[:1]:
         value = slope.solved_for(multiplier)
         del dual.equalities[name]
         dual.eliminated[multiplier] = Eliminated(form=value)
         dual.linear = dual.linear.substituted(multiplier, value, dual.reading.points)
         if dual.multipliers[multiplier].signed:
-            plain = not row.affine.offset.any() and bool(np.all(diagonal == -1))
+            plain = bool(at_zero) and bool(np.all(slope.diagonal(multiplier) == -1))
             dual.bounds.append(Bound(value, name, named=plain))
-        return
+
+
+def _about_one_variable(dual: Dual, slope: LinearForm, multiplier: str) -> bool:
+    """Whether a multiplier belongs to a constraint on single entries of one variable, and to no other slope."""
+    row = dual.reading.constraints[multiplier]
+    elsewhere = sum(multiplier in form.matrices for form in dual.forms) > 1
+    alone = len(row.affine.parts) == 1 and not row.costs and not row.lengths
+    return alone and not elsewhere and slope.diagonal(multiplier) is not None
 
 
 def _fix_curvature(dual: Dual, name: str, piece: SquareOver) -> None:

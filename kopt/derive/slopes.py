@@ -89,7 +89,7 @@ def _of_matrix(part: Part, monomial: Monomial, multiplier: str | None, r: str, l
         return Term(monomial * Monomial.of(Name(part.letter, (letter,) if letter else ())), multiplier)
     rows = r if r != letter else "j" if letter == "i" else "i"
     entry = Monomial.of(Name(part.letter, (rows, letter) if letter else (rows,)))
-    return Term(monomial * entry, multiplier, rows, over="", letter=rows)
+    return Term(renamed(monomial, r, rows) * entry, multiplier, rows, over="", letter=rows)
 
 
 def _of_total(monomial: Monomial, multiplier: str | None, r: str, label: str, letter: str) -> Term:

@@ -17,7 +17,6 @@ import cvxpy as cp
 import numpy as np
 
 from kopt.derive.monomial import ONE, Monomial, number
-from kopt.formulation import Formulation
 from kopt.sample import Sample
 from kopt.show.formula import Kernel, Name, Over, Words
 from kopt.show.mathematics import text
@@ -228,7 +227,7 @@ class TracingView(ProductView):
     """A sample whose numbers have names, for reading a declaration.
 
     costs   whether costs per point are written out; otherwise they are taken to be 1
-    kernels, rows   of each weight vector, as declared
+    kernels   of each weight vector, as declared
     """
 
     def __init__(self, sample: Sample, ledger: Ledger, costs: bool = True) -> None:
@@ -247,7 +246,19 @@ class TracingView(ProductView):
 
     def diagonal(self, kernel: str | None = None) -> np.ndarray:
         """The numbers k(x_i, x_i)."""
-        return TracedArray.made(super().diagonal(kernel), Monomial.of(Kernel("i", "i")), self.ledger)
+        return TracedArray.made(
+            super().diagonal(kernel), Monomial.of(Kernel("i", "i", self.letter(kernel))), self.ledger
+        )
+
+    def gram(self, kernel: str | None = None) -> np.ndarray:
+        """The matrix K."""
+        matrix = super().gram(kernel)
+        self.ledger.note(matrix, Monomial.of(Name(f"K_{self.letter(kernel)}" if self.letter(kernel) else "K")))
+        return matrix
+
+    def letter(self, kernel: str | None) -> str:
+        """What a kernel is called: nothing where there is only one."""
+        return "" if len(self.sample.grams) == 1 else kernel or next(iter(self.sample.grams))
 
     def named(self, letter: str, values: Any) -> np.ndarray:
         """Numbers, one for each point, under a letter of their own."""
@@ -261,12 +272,14 @@ class TracingView(ProductView):
         return super().weight(name, kernel, rows, outputs)
 
 
-def traced(formulation: Formulation, ledger: Ledger) -> Formulation:
-    """The formulation with parameters that remember their names."""
-    twin = copy.copy(formulation)
-    for field in dataclasses.fields(formulation):  # type: ignore[arg-type]
-        value = getattr(formulation, field.name)
+def traced(declared: Any, ledger: Ledger) -> Any:
+    """A formulation, or a part of one such as its loss, with parameters that remember their names."""
+    twin = copy.copy(declared)
+    for field in dataclasses.fields(declared):
+        value = getattr(declared, field.name)
         if isinstance(value, float | int) and not isinstance(value, bool):
-            symbol = Monomial.of(Name(field.name))
-            object.__setattr__(twin, field.name, TracedNumber(float(value), symbol, ledger))
+            value = TracedNumber(float(value), Monomial.of(Name(field.name)), ledger)
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            value = traced(value, ledger)
+        object.__setattr__(twin, field.name, value)
     return twin

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 import cvxpy as cp
 import numpy as np
@@ -14,7 +15,7 @@ from kopt.derive.dual import Ball, Bound, Dual
 from kopt.derive.forms import LinearForm, Term
 from kopt.derive.monomial import ONE, Monomial, mentions, product, reindexed
 from kopt.derive.pieces import Arrow, Conjugate, Image, Lengths, Piece, Slope, Square, SquareOver
-from kopt.derive.reading import Cost, Reading, Row, label_of, points_of
+from kopt.derive.reading import Cost, Reading, Row, is_squared, label_of, points_of
 from kopt.losses import Loss
 from kopt.losses.absolute import Absolute
 from kopt.losses.exponential import Exponential
@@ -42,17 +43,21 @@ from kopt.show.formula import (
     Words,
 )
 
-Scaled = tuple[Monomial, Formula]
-ZERO = Number(0)
+Scaled: TypeAlias = tuple[Monomial, Formula]
+Sign: TypeAlias = Literal["=", "<=", ">="]
+ZERO, ONE_ITSELF = Number(0), Number(1)
+NOTHING = Monomial(Fraction(0))
 _HALF = Fraction(1, 2)
 
 
 def total_of(terms: Iterable[Formula]) -> Formula:
     """A sum that begins with a positive term where it has one, or its only term, or 0."""
     found = list(terms)
+    if not found:
+        return ZERO
     first = next((k for k, term in enumerate(found) if not is_negative(term)), 0)
-    found.insert(0, found.pop(first)) if found else None
-    return found[0] if len(found) == 1 else Sum(tuple(found)) if found else ZERO
+    found.insert(0, found.pop(first))
+    return found[0] if len(found) == 1 else Sum(tuple(found))
 
 
 def is_negative(formula: Formula) -> bool:
@@ -68,7 +73,10 @@ def is_negative(formula: Formula) -> bool:
 
 
 class Writing:
-    """The formulas of one derivation."""
+    """The formulas of one derivation.
+
+    losses   those that formulas call by a name, by that name
+    """
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
@@ -77,6 +85,9 @@ class Writing:
         signs = y is not None and bool(np.all(np.abs(y) == 1))
         self.signs = frozenset({Name("y", ("i",)), Name("y", ("j",))} if signs else ())
         self.losses: dict[str, Loss] = {}
+        self._several = len({cost.loss for row in reading.rows for cost in row.costs if not is_squared(cost)}) > 1
+        kernels = {vector.name: reading.kernels.get(vector.name) for vector in reading.vectors.values()}
+        self._kernels = kernels if len(set(kernels.values())) > 1 else {}
 
     # Rows of the primal
 
@@ -87,8 +98,16 @@ class Writing:
             return Name(variable.name(), (label,) if label else ())
         name = Name(vector.name)
         if variable is vector.values:
-            return Inner(name, Phi(label))
+            return Inner(name, self.phi(vector.name, label))
         return Inner(name, name) if variable is vector.norm_squared else Norm(name)
+
+    def phi(self, weight: str, index: str) -> Formula:
+        """The image of a point in the feature space of a weight vector, named where there are several kernels."""
+        return Phi(index, self._kernels.get(weight) or "")
+
+    def kernel(self, weight: str) -> Formula:
+        """k(x_i, x_j) in the feature space of a weight vector."""
+        return Kernel("i", "j", self._kernels.get(weight) or "")
 
     def affine(self, row: Row, affine: Affine) -> Formula:
         """An affine expression; parts with a common factor stand together in brackets."""
@@ -104,7 +123,7 @@ class Writing:
                 totals.setdefault(label, []).append(core)
             else:
                 entries.append(core)
-        entries += [(constant, Number(1)) for constant in affine.constants]
+        entries += [(constant, ONE_ITSELF) for constant in _added(affine.constants)]
         return [*grouped(entries), *(f for letter, terms in totals.items() for f in summed(terms, letter))]
 
     def _label(self, row: Row, part: Part) -> str:
@@ -128,7 +147,7 @@ class Writing:
         """sum_i weight_i loss(slope_i x_i + shift_i)."""
         index = self.reading.index[cost.variable.id]
         x = self.variable(cost.variable, index)
-        terms = [(cost.slope_name, x)] + ([] if cost.shift_name is None else [(cost.shift_name, Number(1))])
+        terms = [(cost.slope_name, x)] + ([] if cost.shift_name is None else [(cost.shift_name, ONE_ITSELF)])
         return _over_index(cost.weight_name, self._loss(cost.loss, terms), index)
 
     def _loss(self, loss: Loss, t: list[Scaled]) -> Formula:
@@ -139,13 +158,19 @@ class Writing:
             case Absolute():
                 return Call("abs", (total_of(grouped(t)),))
             case Logistic():
-                return Call("log", (Sum((Number(1), Call("exp", (_opposite(t),)))),))
+                return Call("log", (Sum((ONE_ITSELF, Call("exp", (_opposite(t),)))),))
             case Exponential():
                 return Call("exp", (_opposite(t),))
             case Hinge() | SquaredHinge() | PowerHinge():
                 return self._hinge(loss, Positive(_opposite(t, ONE)))
-        self.losses["loss"] = loss
-        return Call("loss", (total_of(grouped(t)),))
+        return Call(self.named(loss), (total_of(grouped(t)),))
+
+    def named(self, loss: Loss) -> str:
+        """The name of a loss, which a legend then explains."""
+        known = next((name for name, each in self.losses.items() if each == loss), None)
+        name = known or (f"loss{len(self.losses) + 1}" if self._several else "loss")
+        self.losses[name] = loss
+        return name
 
     def _hinge(self, loss: Loss, excess: Formula) -> Formula:
         if isinstance(loss, Hinge):
@@ -158,32 +183,30 @@ class Writing:
         terms = self._terms_of(row, row.affine)
         costs = [self.cost(cost) for cost in row.costs]
         lengths = [length.name.formula(Norm(Name(length.variable.name()))) for length in row.lengths]
-        squares_first = [*costs, *lengths] if row.multiplier is None else []
-        others = [] if row.multiplier is None else [*costs, *lengths]
         vectors = [t for t in terms if _has_norm(t)]
-        plain = [t for t in terms if not _has_norm(t)]
-        return total_of([*vectors, *squares_first, *plain, *others])
+        return total_of([*vectors, *costs, *lengths, *(t for t in terms if not _has_norm(t))])
 
-    def relation(self, row: Row) -> Formula:
+    def relation(self, row: Row) -> Relation:
         """A constraint as it was declared, the side with a vector or the variables on the left."""
+        equality = row.relation == "="
         if row.sides is None:
-            zero = ZERO if row.relation == "=" else ZERO
-            return Relation(self.row(row), "=" if row.relation == "=" else "<=", zero)
+            constant = replace(row.affine, parts=(), constants=tuple(-each for each in row.affine.constants))
+            curved = replace(row, affine=replace(row.affine, constants=()))
+            return Relation(self.row(curved), "=" if equality else "<=", self.affine(row, constant))
         left, right = row.sides
-        sign = row.relation
-        if self._weight(right) > self._weight(left):
+        turned = self._weight(right) > self._weight(left)
+        if turned:
             left, right = right, left
-            sign = {"<=": ">=", "=": "="}[sign]
-        return Relation(self.affine(row, left), sign, self.affine(row, right))  # type: ignore[arg-type]
+        sign: Sign = "=" if equality else ">=" if turned else "<="
+        return Relation(self.affine(row, left), sign, self.affine(row, right))
 
     def _weight(self, side: Affine) -> int:
         vectors = [part for part in side.parts if part.variable.id in self.reading.vectors]
         return 100 * bool(vectors) + (1 if side.parts else 0)
 
-    def multiplier(self, name: str, index: str | None = None) -> Formula:
+    def multiplier(self, name: str) -> Formula:
         """A multiplier with its index."""
-        letter = self.reading.constraints[name].index if index is None else index
-        return Name(name, (letter,) if letter else ())
+        return Name(name, _index(self.reading.constraints[name].index))
 
     def priced(self, row: Row) -> Formula:
         """multiplier * residual, summed over the rows."""
@@ -199,7 +222,7 @@ class Writing:
 
     def term(self, term: Term) -> Scaled:
         """The coefficient of a term, and the multiplier with its index; the coefficient inside a sum stays inside."""
-        core: Formula = Number(1) if term.multiplier is None else Name(term.multiplier, _index(term.index))
+        core: Formula = ONE_ITSELF if term.multiplier is None else Name(term.multiplier, _index(term.index))
         return term.monomial, core
 
     def form(self, form: LinearForm, constants: bool = True) -> Formula:
@@ -208,45 +231,30 @@ class Writing:
 
     def form_terms(self, form: LinearForm, constants: bool = True) -> list[Formula]:
         """The terms of a linear form."""
-        single: list[Scaled] = []
-        sums: dict[tuple[str, str], list[Scaled]] = {}
-        order: list[tuple[str, str] | None] = []
+        kinds: dict[tuple[str, str] | None, list[Scaled]] = {}
         for term in form.terms:
-            if term.multiplier is None and not constants:
-                continue
-            if term.over is None:
-                if None not in order:
-                    order.append(None)
-                single.append(self.term(term))
-            else:
-                key = (term.letter, term.over)
-                if key not in sums:
-                    order.append(key)
-                sums.setdefault(key, []).append(self.term(term))
-        found: list[Formula] = []
-        for each in order:
-            found += grouped(single) if each is None else summed(sums[each], *each)
-        return found
+            if term.multiplier is not None or constants:
+                kinds.setdefault(None if term.over is None else (term.letter, term.over), []).append(self.term(term))
+        return [f for kind, terms in kinds.items() for f in (summed(terms, *kind) if kind else grouped(terms))]
 
-    def equality(self, form: LinearForm) -> Formula:
+    def equality(self, form: LinearForm) -> Relation:
         """form = 0 with its constants on the right and its first multiplier positive."""
         return self._relation(form, "=", "=")
 
-    def at_least(self, form: LinearForm) -> Formula:
+    def at_least(self, form: LinearForm) -> Relation:
         """form >= 0 with its constants on the right and its first multiplier positive."""
         return self._relation(form, ">=", "<=")
 
-    def _relation(self, form: LinearForm, sign: str, turned: str) -> Formula:
+    def _relation(self, form: LinearForm, sign: Sign, turned: Sign) -> Relation:
         first = next((term for term in form.terms if term.multiplier is not None), None)
         if first is not None and first.monomial.number < 0:
             form, sign = -form, turned
-        constants = -form.constants
-        return Relation(self.form(form, constants=False), sign, constants.formula())  # type: ignore[arg-type]
+        return Relation(self.form(form, constants=False), sign, (-form.constants).formula())
 
     # Pieces of the dual objective
 
     def image(self, slope: Slope) -> tuple[Monomial, Formula]:
-        """A factor and the entries of minus the slope, so that w is a multiple of it; the factor depends on no index."""
+        """A factor without an index, and the entries of minus the slope without it: w is a multiple of them."""
         form = -slope.q
         numbers = {term.monomial.split()[0] for term in form.terms}
         common = next(iter(numbers)) if len(numbers) == 1 else _common(form)
@@ -257,15 +265,27 @@ class Writing:
     def squared(self, slope: Slope) -> tuple[Monomial, Formula]:
         """A factor and ||slope||^2 without it."""
         common, entry = self.image(slope)
-        factor = Monomial(abs(common.number), common.powers) ** Fraction(2)
+        factor = _squared(common)
         if isinstance(slope, Arrow):
             index = slope.q.index
             square = Power(entry, Number(2))
             return factor, Over(square, (index,)) if index else square
-        entry = _positive(entry)
+        entry = self._apart(_positive(entry))
         pair = [*_factors(entry), *_factors(reindexed(entry, "i", "j"))]
         pair.sort(key=self._rank)
-        return factor, Over(Product((*pair, Kernel("i", "j"))), ("i", "j"))
+        return factor, Over(Product((*pair, self.kernel(slope.weight))), ("i", "j"))
+
+    def _apart(self, entry: Formula) -> Formula:
+        """An entry whose own sums do not run over j: it is about to be written once for i and once for j."""
+        match entry:
+            case Over(body, ("j",), where):
+                free = next(letter for letter in "mnpqrstuv" if letter not in self.reading.names.taken)
+                return Over(reindexed(body, "j", free), (free,), where.replace("_j", f"_{free}"))
+            case Sum(terms):
+                return Sum(tuple(self._apart(term) for term in terms))
+            case Product(factors):
+                return Product(tuple(self._apart(factor) for factor in factors))
+        return entry
 
     def _rank(self, formula: Formula) -> int:
         """Numbers first, then data, then multipliers, as the texts write them."""
@@ -310,8 +330,7 @@ class Writing:
         """-sum_i weight_i loss*(u_i)."""
         cost, index = piece.cost, piece.slope.index
         if piece.square is None:
-            self.losses["loss"] = cost.loss
-            return _over_index(-cost.weight_name, Call("loss*", (self.form(piece.u),)), index)
+            return _over_index(-cost.weight_name, Call(f"{self.named(cost.loss)}*", (self.form(piece.u),)), index)
         if not piece.square:
             return ZERO
         scale = self.reading.names.number(piece.square) / (cost.weight_name * cost.slope_name ** Fraction(2))
@@ -325,11 +344,11 @@ class Writing:
         terms = [*self.form_terms(dual.linear), *(self.piece(piece) for piece in dual.pieces.values())]
         return total_of(term for term in terms if term != ZERO)
 
-    def bound(self, bound: Bound) -> Formula:
+    def bound(self, bound: Bound) -> Relation:
         """A bound."""
         return self.at_least(bound.form)
 
-    def ball(self, ball: Ball) -> Formula:
+    def ball(self, ball: Ball) -> Relation:
         """||slope|| <= radius."""
         return Relation(self.length(ball.slope), "<=", self.form(ball.radius))
 
@@ -338,7 +357,7 @@ class Writing:
         factor, root = self.root([slope])
         return factor.formula(root)
 
-    def vanishing(self, image: Image) -> Formula:
+    def vanishing(self, image: Image) -> Relation:
         """sum_i q_i phi(x_i) = 0."""
         return Relation(self.vector(image)[1], "=", ZERO)
 
@@ -347,29 +366,25 @@ class Writing:
         common, entry = self.image(slope)
         if isinstance(slope, Arrow):
             return common, entry
-        return common, Over(product(*_factors(entry), Phi("i")), ("i",))
+        return common, Over(product(*_factors(entry), self.phi(slope.weight, "i")), ("i",))
 
 
 def grouped(terms: Sequence[Scaled]) -> list[Formula]:
     """Terms with the same symbols in their coefficients stand together in brackets: y_i (<w, phi(x_i)> + b)."""
-    found: list[Formula] = []
-    done: set[int] = set()
+    kinds: dict[object, list[Scaled]] = {}
     for k, (monomial, core) in enumerate(terms):
-        if k in done:
-            continue
-        alike = [
-            m
-            for m in range(k, len(terms))
-            if m not in done and monomial.powers and dict(terms[m][0].powers) == dict(monomial.powers) and terms[m][1] != Number(1)
-        ]
-        if len(alike) > 1 and core != Number(1):
-            done.update(alike)
-            base = next((terms[m][0] for m in alike if terms[m][0].number > 0), monomial)
-            inside = [Monomial(_ratio(terms[m][0], base)).formula(terms[m][1]) for m in alike]
-            found.append(base.formula(total_of(inside)))
-        else:
-            found.append(monomial.formula() if core == Number(1) else monomial.formula(core))
-    return found
+        alone = core == ONE_ITSELF or not monomial.powers
+        kinds.setdefault(k if alone else frozenset(monomial.powers), []).append((monomial, core))
+    return [_bracketed(kind) for kind in kinds.values()]
+
+
+def _bracketed(terms: list[Scaled]) -> Formula:
+    """Terms whose coefficients have the same symbols."""
+    if len(terms) == 1:
+        monomial, core = terms[0]
+        return monomial.formula() if core == ONE_ITSELF else monomial.formula(core)
+    base = next((monomial for monomial, _ in terms if monomial.number > 0), terms[0][0])
+    return base.formula(total_of((Monomial(m.number) / Monomial(base.number)).formula(core) for m, core in terms))
 
 
 def summed(terms: Sequence[Scaled], letter: str = "i", where: str = "") -> list[Formula]:
@@ -381,7 +396,7 @@ def summed(terms: Sequence[Scaled], letter: str = "i", where: str = "") -> list[
         groups.setdefault(key, []).append((Monomial(outer.number) * inner, core))
     found = []
     for outer, members in groups.items():
-        sizes = {abs(m.number) for m, _ in members}
+        sizes = {_size(m) for m, _ in members}
         common = Monomial(sizes.pop()) if len(sizes) == 1 else ONE
         if all(m.number < 0 for m, _ in members):
             common = -common
@@ -406,14 +421,19 @@ def _split(monomial: Monomial, letter: str) -> tuple[Monomial, Monomial]:
     return Monomial(monomial.number, outer), Monomial(Fraction(1), inner)
 
 
-def _ratio(a: Monomial, b: Monomial) -> Fraction | float:
-    return (Monomial(a.number) / Monomial(b.number)).number
-
-
 def _common(form: LinearForm) -> Monomial:
     """The size of the numbers in a form where it is the same, without a sign."""
-    sizes = {abs(term.monomial.number) for term in form.terms}
+    sizes = {_size(term.monomial) for term in form.terms}
     return Monomial(sizes.pop()) if len(sizes) == 1 else ONE
+
+
+def _added(monomials: Iterable[Monomial]) -> list[Monomial]:
+    """Constants with the same symbols, added."""
+    found: dict[object, Monomial] = {}
+    for monomial in monomials:
+        key = frozenset(monomial.powers)
+        found[key] = found[key] + monomial if key in found else monomial
+    return [monomial for monomial in found.values() if monomial.number]
 
 
 def _renamed(monomial: Monomial, old: str, new: str) -> Monomial:
@@ -428,16 +448,20 @@ def _over_index(coefficient: Monomial, body: Formula, index: str) -> Formula:
 
 def _squared_factors(common: Monomial, entry: Formula) -> tuple[Monomial, Formula]:
     """The square of the coefficient of an entry that is a single product, and what is left to be squared."""
-    factors = _factors(entry)
-    if len(factors) > 1 and not isinstance(entry, Sum):
-        names = [f for f in factors if isinstance(f, Name | Number)]
-        if len(names) == len(factors):
-            last = names[-1]
-            coefficient = ONE
-            for factor in names[:-1]:
-                coefficient = coefficient * (Monomial.constant(float(factor.value)) if isinstance(factor, Number) else Monomial.of(factor))
-            return (common * coefficient) ** Fraction(2), last
-    return Monomial(abs(common.number), common.powers) ** Fraction(2), _positive(entry)
+    *others, last = _factors(entry)
+    if not others or not all(isinstance(each, Name | Number) for each in (*others, last)):
+        return _squared(common), _positive(entry)
+    for factor in others:
+        common = common * (Monomial.constant(factor.value) if isinstance(factor, Number) else Monomial.of(factor))
+    return _squared(common), last
+
+
+def _size(monomial: Monomial) -> Fraction | float:
+    return -monomial.number if monomial.number < 0 else monomial.number
+
+
+def _squared(monomial: Monomial) -> Monomial:
+    return Monomial(_size(monomial), monomial.powers) ** Fraction(2)
 
 
 def _positive(entry: Formula) -> Formula:
@@ -466,8 +490,8 @@ def _only_negative(formula: Formula) -> Formula | None:
     return None
 
 
-def _opposite(t: list[Scaled], plus: Monomial = Monomial(Fraction(0))) -> Formula:
+def _opposite(t: list[Scaled], plus: Monomial = NOTHING) -> Formula:
     """plus - t."""
-    shift = plus - sum((m for m, core in t if core == Number(1)), Monomial(Fraction(0)))
-    terms = [(shift, Number(1))] if shift.number else []
-    return total_of(grouped([*terms, *((-m, core) for m, core in t if core != Number(1))]))
+    shift = plus - sum((m for m, core in t if core == ONE_ITSELF), NOTHING)
+    terms = [(shift, ONE_ITSELF)] if shift.number else []
+    return total_of(grouped([*terms, *((-m, core) for m, core in t if core != ONE_ITSELF)]))

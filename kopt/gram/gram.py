@@ -109,8 +109,8 @@ class Gram:
     def _in_coordinates(self, c: Matrix, product: Matrix | None = None) -> float | None:
         """||Phi' c||^2; None where there are no coordinates, or where they have lost a part of c' K c.
 
-        A factor of K leaves out its smallest eigenvalues, the products K c do not. Norms have to agree with these: where
-        c' (K c) differs by more than its rounding, what was left out counts.
+        A factor of K leaves out its smallest eigenvalues, the products K c do not, and norms have to agree with them:
+        where c' (K c) differs by more than its rounding, what was left out counts.
         """
         if self.features is not None:
             return float(np.sum((self.features.T @ c) ** 2))

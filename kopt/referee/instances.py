@@ -50,10 +50,23 @@ class Instance:
 
 
 def numbers_of(formulation: Formulation) -> dict[str, float]:
-    """The parameters that are numbers, and the complements of those that are fractions."""
-    values = {f.name: getattr(formulation, f.name) for f in dataclasses.fields(formulation)}  # type: ignore[arg-type]
-    numbers = {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
+    """The parameters that are numbers, those of its loss included, and the complements of those that are fractions."""
+    numbers = _numbers(formulation)
     return {**numbers, **{f"(1 - {name})": 1 - value for name, value in numbers.items() if 0 < value < 1}}
+
+
+def _numbers(declared: Any) -> dict[str, float]:
+    values = {field.name: getattr(declared, field.name) for field in dataclasses.fields(declared)}
+    numbers = {}
+    for value in filter(_has_fields, values.values()):
+        numbers.update(_numbers(value))
+    own = {name: value for name, value in values.items() if isinstance(value, int | float)}
+    return numbers | {name: float(value) for name, value in own.items() if not isinstance(value, bool)}
+
+
+def _has_fields(value: Any) -> bool:
+    """Whether a parameter is an object with parameters of its own, as a loss is."""
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
 def random_instances(
@@ -181,15 +194,22 @@ def _part(sample: Sample, rng: np.random.Generator) -> Sample:
 
 
 def drawn_parameters(formulation: Formulation | type[Formulation], rng: np.random.Generator) -> Formulation:
-    """The formulation with each parameter drawn from its domain; fields without a domain stay as they are."""
-    drawn = {
-        field.name: field.metadata["domain"].draw(rng)
-        for field in dataclasses.fields(formulation)  # type: ignore[arg-type]
-        if "domain" in field.metadata
-    }
+    """The formulation with each parameter drawn from its domain, and so those of its loss; others stay as they are."""
+    drawn = _drawn(formulation, rng)
     if isinstance(formulation, type):
         return formulation(**drawn)
     return dataclasses.replace(formulation, **drawn)  # type: ignore[type-var]
+
+
+def _drawn(declared: Any, rng: np.random.Generator) -> dict[str, Any]:
+    drawn = {}
+    for field in dataclasses.fields(declared):
+        value: Any = getattr(declared, field.name, None)  # of a class, the default
+        if "domain" in field.metadata:
+            drawn[field.name] = field.metadata["domain"].draw(rng)
+        elif _has_fields(value):
+            drawn[field.name] = dataclasses.replace(value, **_drawn(value, rng))
+    return drawn
 
 
 def uses_costs(formulation: Formulation, sample: Sample) -> bool:

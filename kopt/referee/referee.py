@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +21,9 @@ from kopt.referee.trial import Trial
 from kopt.referee.verdict import Verdict
 from kopt.sample import Sample
 from kopt.views import View
+
+if TYPE_CHECKING:
+    from kopt.derive.compare import Comparison
 
 Side = Program | Callable[[View], Program]
 
@@ -58,13 +63,20 @@ def referee(
     with BriefTraceback(), np.errstate(all="ignore"):
         _check(formulation, sample, primal, dual, instances, seed)
         if formulation is not None:
-            return _verdict(formulation, random_instances(formulation, instances, seed, sample), seed)
+            return _verdict(formulation, list(random_instances(formulation, instances, seed, sample)), seed)
         whole = _inline(primal, dual, sample)
-        with restored(v for side in (primal, dual) if isinstance(side, Program) for v in side.variables.values()):
-            return _verdict(whole, [Instance(whole, sample or _NOTHING)], seed)
+        given = [side for side in (primal, dual) if isinstance(side, Program)]
+        with restored(v for side in given for v in side.variables.values()):
+            return _verdict(whole, [Instance(whole, sample or _NOTHING)], seed, given, plain=sample is None)
 
 
-def _verdict(formulation: Formulation | type[Formulation], instances: Iterable[Instance], seed: int) -> Verdict:
+def _verdict(
+    formulation: Formulation | type[Formulation],
+    instances: Sequence[Instance],
+    seed: int,
+    given: Sequence[Program] = (),
+    plain: bool = False,
+) -> Verdict:
     start = time.perf_counter()
     trials = [Trial(each, np.random.default_rng([seed, i])) for i, each in enumerate(instances)]
     evidence = gathered(trials)
@@ -79,7 +91,17 @@ def _verdict(formulation: Formulation | type[Formulation], instances: Iterable[I
         faults=tuple(merged(evidence.findings)),
         notes=tuple(evidence.notes),
         seconds=time.perf_counter() - start,
+        _compare=partial(_compared, max(instances, key=lambda each: each.sample.n), given, plain),
     )
+
+
+def _compared(instance: Instance, given: Sequence[Program], plain: bool) -> Comparison:
+    """The claimed dual beside the derived one; programs that the user holds keep their values."""
+    # kopt.derive imports the referee: it is imported here when a comparison is asked for, not before.
+    from kopt.derive.compare import compared
+
+    with np.errstate(all="ignore"), restored(v for side in given for v in side.variables.values()):
+        return compared(instance, plain)
 
 
 _NOTHING = Sample(np.zeros((1, 1)))

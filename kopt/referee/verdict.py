@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kopt.errors import KoptError
 from kopt.show.verdict import verdict_dict, verdict_html, verdict_tree
+
+if TYPE_CHECKING:
+    from kopt.derive.compare import Comparison
 
 
 class Judgement(Enum):
@@ -119,11 +124,40 @@ class Verdict:
     faults: tuple[Fault, ...]
     notes: tuple[str, ...]
     seconds: float
+    _compare: Callable[[], Comparison] | None = field(default=None, compare=False)
 
     @property
     def accepts(self) -> bool:
         """Whether the dual is exact, scaled or restricted."""
         return self.judgement in (Judgement.EXACT, Judgement.SCALED, Judgement.RESTRICTED)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The claimed dual beside the one that `kopt.derive` derives; None where it derives none.
+
+        It is made when it is first asked for. Verdicts that are not exact print it.
+        """
+        return self._compared[0]
+
+    @property
+    def no_comparison(self) -> str:
+        """Why there is no comparison; empty where there is one."""
+        return self._compared[1]
+
+    @cached_property
+    def _compared(self) -> tuple[Comparison | None, str]:
+        if self._compare is None:
+            return None, ""
+        try:
+            return self._compare(), ""
+        except KoptError as error:
+            return None, str(error)
+        except Exception as error:  # a verdict can be printed whatever happens beside it
+            return None, f"The comparison itself failed with {type(error).__name__}: {error}."
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A comparison travels where it was made; what would make one holds the data and the class, and stays."""
+        return {**vars(self), "_compare": None}
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain data for `json.dumps`; numbers that are not finite are "inf", "-inf", "nan"."""

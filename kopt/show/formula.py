@@ -71,17 +71,19 @@ class Inner:
 
 @dataclass(frozen=True, slots=True)
 class Phi:
-    """The image phi(x_i) of a point; of x itself without an index."""
+    """The image phi(x_i) of a point, by one of several kernels where it is named; of x itself without an index."""
 
     index: str
+    kernel: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """The kernel k(x_i, x_j) of two points; of x itself without an index."""
+    """The kernel k(x_i, x_j) of two points, one of several where it is named; of x itself without an index."""
 
     left: str
     right: str
+    kernel: str = ""
 
 
 @dataclass(frozen=True, slots=True)

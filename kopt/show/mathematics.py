@@ -103,12 +103,14 @@ def text(formula: Formula) -> str:
             return f"sum{below} {_text_from(_Level.PRODUCT, summand)}"
         case Inner(left, right):
             return f"<{text(left)}, {text(right)}>"
-        case Phi(index):
-            return f"phi({_text_point(index)})"
-        case Kernel(left, right):
-            return f"k({_text_point(left)}, {_text_point(right)})"
+        case Phi(index, kernel):
+            return f"{_of_kernel('phi', kernel)}({_text_point(index)})"
+        case Kernel(left, right, kernel):
+            return f"{_of_kernel('k', kernel)}({_text_point(left)}, {_text_point(right)})"
         case Norm(vector):
             return f"||{text(vector)}||"
+        case Call("abs", (inside,)):
+            return f"|{text(inside)}|"
         case Call(function, arguments):
             return f"{function}({', '.join(map(text, arguments))})"
         case Positive(part):
@@ -149,12 +151,14 @@ def latex(formula: Formula) -> str:
             return rf"\sum_{{{','.join(map(_latex_small, index))}{condition}}} {_latex_from(_Level.PRODUCT, summand)}"
         case Inner(left, right):
             return _fenced(r"\langle ", f"{latex(left)}, {latex(right)}", r" \rangle")
-        case Phi(index):
-            return rf"\phi({_latex_point(index)})"
-        case Kernel(left, right):
-            return f"k({_latex_point(left)}, {_latex_point(right)})"
+        case Phi(index, kernel):
+            return rf"{_latex_name('phi', _named(kernel))}({_latex_point(index)})"
+        case Kernel(left, right, kernel):
+            return f"{_latex_name('k', _named(kernel))}({_latex_point(left)}, {_latex_point(right)})"
         case Norm(vector):
             return _fenced(r"\lVert ", latex(vector), r" \rVert")
+        case Call("abs", (inside,)):
+            return _fenced(r"\lvert ", latex(inside), r" \rvert")
         case Call(function, arguments):
             return _latex_function(function) + _fenced("(", ", ".join(map(latex, arguments)), ")")
         case Positive(part):
@@ -339,6 +343,14 @@ def _text_index(index: tuple[str, ...]) -> str:
     """The indices below a letter, in brackets unless they are a single word."""
     letters = _text_letters(index)
     return f"_{letters}" if letters.isalnum() else f"_({letters})" if letters else ""
+
+
+def _of_kernel(letter: str, kernel: str) -> str:
+    return f"{letter}_{kernel}" if kernel else letter
+
+
+def _named(kernel: str) -> tuple[str, ...]:
+    return (kernel,) if kernel else ()
 
 
 def _text_point(index: str) -> str:

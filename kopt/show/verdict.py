@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kopt.show import html
+from kopt.show.table import GAP, row
 from kopt.show.text import Branch, tree
 
 if TYPE_CHECKING:
+    from kopt.derive.compare import Comparison, Row
     from kopt.referee.verdict import CounterExample, Fault, Judgement, Verdict
 
 WIDTH = 100
@@ -28,6 +30,11 @@ _TONES = {
     "wrong": html.Tone.BAD,
     "undecided": html.Tone.UNSURE,
 }
+_COLUMNS = ("", "derived", "claimed", "")
+_BESIDE = "the claim beside the derived dual"
+_ALIKE = "Every term and every constraint is that of the derived dual."
+# The width of the last column of a comparison.
+_NOTE = 30
 # The two values of a counter-example, and the word for a claimed one that is not there.
 _COMPARED = {
     "wrong recovery": ("best value with it as recovered", "optimum of the primal", "no feasible point"),
@@ -38,13 +45,14 @@ _COMPARED = {
 
 
 def verdict_tree(verdict: Verdict) -> str:
-    """A verdict: the judgement, each fault with its counter-example, the notes."""
+    """A verdict: the judgement, each fault with its counter-example, the derived dual beside it, the notes."""
     evidence = f"{counted(verdict.instances, 'instance')}, {counted(verdict.points, 'point')}"
     discrepancy = f"largest relative discrepancy {short(verdict.discrepancy, 2)}"
     factor = f", {verdict.factor}" if verdict.factor else ""
     title = f"{verdict.name}: {word(verdict.judgement)}{factor} ({evidence}, {discrepancy}, {verdict.seconds:.1f} s)"
     branches: list[Branch] = [(_wrapped("", text), []) for text in _sentences(verdict)]
     branches += [(_wrapped("", _headline(fault)), list(_fault(fault, twin))) for fault, twin in _with_twins(verdict)]
+    branches += [(beside, []) for beside in _comparison(verdict)]
     branches += [(_wrapped("note: ", note), []) for note in verdict.notes]
     return tree(title, branches)
 
@@ -64,7 +72,17 @@ def verdict_html(verdict: Verdict) -> str:
     sentences = [html.element("div", text) for text in (*_sentences(verdict), *factor)]
     faults = [_fault_html(fault, twin, opened=i == 0) for i, (fault, twin) in enumerate(_with_twins(verdict))]
     notes = [html.element("div", html.muted(f"note: {note}")) for note in verdict.notes]
-    return html.block(html.table([row], header), *sentences, *faults, *notes)
+    return html.block(html.table([row], header), *sentences, *faults, *_comparison_html(verdict), *notes)
+
+
+def comparison_table(comparison: Comparison) -> str:
+    """The rows under a header, each cell wrapped where the line would be too long."""
+    rows = [_COLUMNS, *map(_comparison_cells, comparison.rows)]
+    part, derived, claimed, note = (max(map(len, column)) for column in zip(*rows, strict=True))
+    note = min(note, _NOTE)
+    room = WIDTH - part - note - 3 * len(GAP)
+    left = min(derived, max(room - claimed, room // 2))
+    return "\n".join(row(cells, (part, left, min(claimed, room - left), note)) for cells in rows)
 
 
 def verdict_dict(verdict: Verdict) -> dict[str, Any]:
@@ -79,6 +97,8 @@ def verdict_dict(verdict: Verdict) -> dict[str, Any]:
         "discrepancy": plain(verdict.discrepancy),
         "factor": verdict.factor,
         "faults": [_fault_dict(fault) for fault in verdict.faults],
+        "comparison": _comparison_dicts(verdict),
+        "no_comparison": verdict.no_comparison if _is_compared(verdict) else "",
         "notes": list(verdict.notes),
         "seconds": plain(verdict.seconds),
     }
@@ -151,6 +171,47 @@ def plain(value: Any) -> Any:
 def _sentences(verdict: Verdict) -> list[str]:
     """What the judgement means, for all but exact ones."""
     return [] if verdict.judgement.word == "exact" else [verdict.judgement.value]
+
+
+def _is_compared(verdict: Verdict) -> bool:
+    """Whether the derived dual is shown: where the verdict is exact it costs time and says nothing new."""
+    return verdict.judgement.word != "exact"
+
+
+def _comparison(verdict: Verdict) -> Iterator[str]:
+    """The derived dual beside the claimed one, or why there is none."""
+    if not _is_compared(verdict):
+        return
+    if verdict.no_comparison:
+        yield _wrapped("no derived dual: ", verdict.no_comparison)
+    elif verdict.comparison is not None:
+        yield _ALIKE if verdict.comparison.same else f"{_BESIDE}\n{comparison_table(verdict.comparison)}"
+
+
+def _comparison_html(verdict: Verdict) -> Iterator[html.Html]:
+    if not _is_compared(verdict):
+        return
+    if verdict.no_comparison:
+        yield html.element("div", html.muted(f"no derived dual: {verdict.no_comparison}"))
+    elif verdict.comparison is not None and verdict.comparison.same:
+        yield html.element("div", _ALIKE)
+    elif verdict.comparison is not None:
+        rows = [_comparison_row_html(each) for each in verdict.comparison.rows]
+        yield html.details(_BESIDE, html.table(rows, _COLUMNS), opened=True)
+
+
+def _comparison_row_html(each: Row) -> tuple[object, ...]:
+    part, derived, claimed, note = _comparison_cells(each)
+    return html.muted(part), html.code(derived), html.code(claimed), note if each.same else html.element("b", note)
+
+
+def _comparison_cells(each: Row) -> tuple[str, str, str, str]:
+    return each.part, each.derived or "-", each.claimed or "-", each.note
+
+
+def _comparison_dicts(verdict: Verdict) -> list[dict[str, Any]] | None:
+    comparison = verdict.comparison if _is_compared(verdict) else None
+    return None if comparison is None else [{**vars(each), "same": each.same} for each in comparison.rows]
 
 
 def _headline(fault: Fault) -> str:

@@ -1,0 +1,523 @@
+"""Derived duals against declared ones, against plain CVXPY, and on the way from a primal to a prediction."""
+
+from functools import cache
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import kopt
+from kopt import CannotDerive, Formulation, Program, Sample, Task
+from kopt.derive import derivation as derivation_module
+from kopt.derive.derivation import Unconfirmed, raw_dual
+from kopt.derive.monomial import Monomial
+from kopt.kernels import Gaussian, Linear
+from kopt.referee import Judgement
+from kopt.views import ExplicitView, ProductView
+from tests.derivations import NEWCOMERS, TwoKernels, derivation, section
+from tests.instances import BY_NAME, FORMULATIONS, data, draw_parameters, instance, parameters
+from tests.tolerances import CERTIFIED, DIFFERENT, VALUE
+
+# One matrix product against another, at a point that a solver made feasible to 1e-9.
+SAME = 1e-7
+
+every_class = pytest.mark.parametrize("cls", FORMULATIONS, ids=lambda cls: cls.__name__)
+
+
+@cache
+def pair(name: str) -> tuple[Program, Program]:
+    """The declared and the derived dual on one sample, with costs per point where the machine uses them."""
+    given = instance(name, "sum", 1)
+    derived = derivation(BY_NAME[name]).machine(**parameters(given.formulation))
+    return given.formulation.dual(ExplicitView(given.sample)), derived.dual(ExplicitView(given.sample))
+
+
+def constraints(program: Program) -> list[cp.Constraint]:
+    return [*program.constraints.values(), *program.domain]
+
+
+def rows(program: Program) -> int:
+    return sum(int(constraint.size) for constraint in constraints(program))
+
+
+def violation(program: Program) -> float:
+    """The largest violation of any row at the present values."""
+    return max((float(np.max(constraint.violation())) for constraint in constraints(program)), default=0.0)
+
+
+def move(program: Program, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Project a point to the feasible set, and leave the program's variables there."""
+    variables = program.variables
+    distance = sum(cp.sum_squares(v - point[name]) for name, v in variables.items())
+    problem = cp.Problem(cp.Minimize(distance), constraints(program))
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    assert problem.status == cp.OPTIMAL
+    return multipliers(program)
+
+
+def multipliers(program: Program) -> dict[str, np.ndarray]:
+    """Every multiplier of the primal at the present values: the variables, and what is an expression of them."""
+    known = {**program.variables, **program.multipliers}
+    return {name: np.asarray(expression.value) for name, expression in known.items()}
+
+
+def put(program: Program, point: dict[str, np.ndarray]) -> None:
+    for name, variable in program.variables.items():
+        variable.value = point[name]
+
+
+def random_points(program: Program, rng: np.random.Generator) -> list[dict[str, np.ndarray]]:
+    """Points near the origin, and so far from it that their projections lie on the boundary."""
+    return [{n: scale * rng.standard_normal(v.shape) for n, v in program.variables.items()} for scale in (0.03, 1, 20)]
+
+
+def assert_agree_at(point: dict[str, np.ndarray], one: Program, other: Program) -> None:
+    """At a point that is feasible for one program, the other says the same."""
+    put(other, point)
+    scale = 1 + max(float(np.max(np.abs(value))) for value in point.values())
+    assert violation(other) <= SAME * scale
+    assert other.objective.value == pytest.approx(one.objective.value, rel=SAME, abs=SAME * scale)
+    for name, value in multipliers(other).items():
+        if name in point:
+            np.testing.assert_allclose(value, point[name], rtol=SAME, atol=SAME * scale)
+
+
+class TestDeclaredAndDerived:
+    """The derived dual of every machine of the library is its declared one."""
+
+    @every_class
+    def test_the_referee_calls_the_derived_dual_exact(self, cls):
+        derived = derivation(cls)
+        assert derived.verdict.judgement is Judgement.EXACT
+        assert derived.machine.dual is not cls.dual
+
+    @every_class
+    def test_feasible_sets_values_and_multipliers_are_the_same(self, cls):
+        declared, derived = pair(cls.__name__)
+        rng = np.random.default_rng(5)
+        for one, other in ((declared, derived), (derived, declared)):
+            for start in random_points(one, rng):
+                assert_agree_at(move(one, start), one, other)
+
+    @every_class
+    def test_constraints_are_named_after_the_same_variables(self, cls):
+        declared, derived = pair(cls.__name__)
+        assert set(declared.constraints) == set(derived.constraints)
+        assert declared.sign == derived.sign
+
+    @pytest.mark.parametrize("name", [cls.__name__ for cls in FORMULATIONS if cls.__name__ != "ParzenClassifier"])
+    def test_the_multipliers_that_are_left_are_those_of_the_declaration(self, name):
+        declared, derived = pair(name)
+        assert {n: v.shape for n, v in declared.variables.items()} == {n: v.shape for n, v in derived.variables.items()}
+
+    # The declared dual of the centre of mass leaves out alpha >= 0, which alpha = 1/l implies.
+    @pytest.mark.parametrize("name", [cls.__name__ for cls in FORMULATIONS if cls.__name__ != "CentreOfMass"])
+    def test_there_are_as_many_rows(self, name):
+        declared, derived = pair(name)
+        assert rows(declared) == rows(derived)
+
+    @pytest.mark.parametrize("lost", ["b", "xi", "domain"])
+    def test_a_dual_that_lacks_a_constraint_is_told_apart(self, lost):
+        declared, derived = pair("SoftMargin")
+        kept = {name: each for name, each in derived.constraints.items() if name != lost}
+        weaker = Program(derived.objective, kept, domain=() if lost == "domain" else derived.domain)
+        start = random_points(weaker, np.random.default_rng(5))[-1]
+        with pytest.raises(AssertionError):
+            assert_agree_at(move(weaker, start), weaker, declared)
+
+    def test_a_dual_with_a_wrong_factor_is_told_apart(self):
+        declared, derived = pair("Ridge")
+        scaled = Program(cp.Maximize(derived.objective.expr * (1 + DIFFERENT)))
+        with pytest.raises(AssertionError):
+            assert_agree_at(move(scaled, random_points(scaled, np.random.default_rng(5))[1]), scaled, declared)
+
+    @pytest.mark.parametrize("name", ["SoftMargin", "NuRegression", "OrderedNuRanking", "SoftHypersphere"])
+    def test_the_derived_dual_is_the_same_through_products_by_the_kernel_matrix(self, name):
+        given = instance(name, "sum", 1)
+        derived = derivation(BY_NAME[name]).machine(**parameters(given.formulation))
+        declared, _ = pair(name)
+        point = move(declared, random_points(declared, np.random.default_rng(5))[1])
+        view = ProductView(given.sample)
+        seen = derived.dual(view)
+        view.bind(seen.variables, point)
+        assert seen.objective.value == pytest.approx(declared.objective.value, rel=SAME)
+        assert violation(seen) <= SAME
+
+
+def sample_for(cls: type[Formulation], n: int, seed: int) -> Sample:
+    rng = np.random.default_rng(seed)
+    X, y = data(cls.task, n, 1.0, rng)
+    two = {"smooth": Linear(), "rough": Gaussian(sigma=1.3)}
+    kernel = two if cls is TwoKernels else Gaussian(sigma=1.3)
+    return Sample(X, y, kernel=kernel, costs=rng.uniform(0.4, 2.5, n))
+
+
+def plain_value(problem: cp.Problem) -> float:
+    problem.solve(solver=cp.CLARABEL)
+    assert problem.status == cp.OPTIMAL
+    return float(problem.value)
+
+
+class TestFromPrimalToPrediction:
+    """Machines that stand in no text, declared by their primal alone."""
+
+    @pytest.mark.parametrize("cls", NEWCOMERS, ids=lambda cls: cls.__name__)
+    def test_the_whole_way(self, cls):
+        sample = sample_for(cls, 19, 2)
+        machine = draw_parameters(derivation(cls).machine, np.random.default_rng(7))
+        assert cls(**parameters(machine)).dual(ExplicitView(sample)) is None
+        solution = kopt.solve(machine, sample, side="dual")
+        assert solution.certificate.holds(CERTIFIED)
+        optimum = plain_value(cls(**parameters(machine)).problem(sample, "primal"))
+        assert solution.value == pytest.approx(optimum, rel=VALUE, abs=VALUE)
+        new = data(cls.task, 5, 1.0, np.random.default_rng(3))[0]
+        by_primal = kopt.solve(cls(**parameters(machine)), sample, side="primal")
+        np.testing.assert_allclose(solution.decision_function(new), by_primal.decision_function(new), atol=1e-3)
+        assert solution.predict(new).shape == (5,)
+
+    def test_an_instance_keeps_its_parameters(self):
+        machine = NEWCOMERS[0](C=3.0, tau=0.2)
+        derived = kopt.derive(machine, instances=1)
+        assert (derived.machine.C, derived.machine.tau) == (3.0, 0.2)
+        sample = sample_for(NEWCOMERS[0], 9, 1)
+        assert plain_value(derived.program(sample).problem()) == pytest.approx(
+            plain_value(machine.problem(sample, "primal")), rel=VALUE
+        )
+
+    def test_a_program_on_a_sample_needs_both(self):
+        with pytest.raises(kopt.InputError, match=r"given as a class.* Derive Quantile\(\.\.\.\)"):
+            derivation(NEWCOMERS[0]).program(sample_for(NEWCOMERS[0], 9, 1))
+        with pytest.raises(kopt.InputError, match=r"needs a sample.*derivation\.program\(sample\)"):
+            derivation(NEWCOMERS[0]).program()
+
+    def test_the_dual_of_a_quantile_machine_reads_as_in_a_book(self):
+        assert section(derivation(NEWCOMERS[0]), "Dual") == [
+            "max   sum_i y_i (alpha_i - beta_i) - 1/2 sum_ij (alpha_i - beta_i) (alpha_j - beta_j) k(x_i, x_j)",
+            "s.t.  sum_i (alpha_i - beta_i) = 0  : b",
+            "      alpha_i <= tau C              : above_i",
+            "      beta_i <= (1 - tau) C         : below_i",
+            "      alpha_i, beta_i >= 0",
+        ]
+
+
+ONE_POINT = Sample([[2.0]], [1.5])
+SAME_POINT = Sample([[0.5], [0.5], [0.5], [0.5]], [1.0, 1, -1, -1])
+ONE_CLASS = Sample([[0.5], [1.5], [-1.0]], [1.0, 1, 1])
+NOTHING = Sample.from_gram(np.zeros((4, 4)), [1.0, 1, -1, -1])
+TWICE = Sample([[0.5], [0.5], [2.0], [2.0], [3.0]], [1.0, -1, -1, -1, 1])
+TARGETS = Sample([[0.5], [0.5], [2.0]], [3.0, 3.0, 3.0])
+DEGENERATE = [
+    ("SoftMarginWithoutOffset", ONE_CLASS),
+    ("SoftMargin", ONE_CLASS),
+    ("TwoNormSoftMargin", ONE_CLASS),
+    ("SoftMargin", SAME_POINT),
+    ("SoftMargin", NOTHING),
+    ("SoftMargin", TWICE),
+    ("TwoNormSoftMargin", NOTHING),
+    ("TwoNormSoftMargin", TWICE),
+    ("LogisticRegression", NOTHING),
+    ("UnitSoftMargin", NOTHING),
+    ("Hypersphere", ONE_POINT),
+    ("Hypersphere", TWICE),
+    ("SoftHypersphere", NOTHING),
+    ("OneClass", ONE_POINT),
+    ("Ridge", ONE_POINT),
+    ("RidgeInBall", NOTHING),
+    ("RidgeWithOffset", ONE_POINT),
+    ("EpsilonInsensitive", ONE_POINT),
+    ("EpsilonInsensitive", TARGETS),
+    ("NuRegression", TARGETS),
+]
+
+
+class TestDegenerate:
+    """Samples on which something vanishes: the derived dual has the value of the plain primal."""
+
+    @pytest.mark.parametrize(("name", "sample"), DEGENERATE)
+    def test_values_agree(self, name, sample):
+        cls = BY_NAME[name]
+        dual = plain_value(derivation(cls).machine().problem(sample, "dual"))
+        assert dual == pytest.approx(plain_value(cls().problem(sample, "primal")), rel=VALUE, abs=VALUE)
+
+    def test_a_single_point_by_hand(self):
+        derived = derivation(BY_NAME["Ridge"]).machine(ridge=0.5)
+        solution = kopt.solve(derived, ONE_POINT, side="dual")
+        assert solution.value == pytest.approx(0.5 * 1.5**2 / (4 + 0.5), rel=VALUE)
+
+
+RNG = np.random.default_rng(11)
+A = RNG.standard_normal((3, 5))
+B = A @ np.array([1.0, -0.5, 0.0, 2.0, 0.3])
+
+
+def x_of(size: int, name: str = "x") -> cp.Variable:
+    return cp.Variable(size, name=name)
+
+
+def least_norm() -> Program:
+    x = x_of(5)
+    return Program(cp.Minimize(0.5 * cp.sum_squares(x)), {"nu": A @ x == B})
+
+
+def basis_pursuit() -> Program:
+    x = x_of(5)
+    return Program(cp.Minimize(cp.norm1(x)), {"nu": A @ x == B})
+
+
+def least_length() -> Program:
+    x = x_of(5)
+    return Program(cp.Minimize(cp.norm(x, 2)), {"nu": A @ x == B})
+
+
+def linear_program() -> Program:
+    x = x_of(5)
+    return Program(cp.Minimize(np.arange(1.0, 6.0) @ x), {"p": np.abs(A) @ x >= np.ones(3), "q": x >= 0})
+
+
+def greatest_linear_program() -> Program:
+    x = x_of(5)
+    return Program(cp.Maximize(np.arange(1.0, 6.0) @ x), {"p": np.abs(A) @ x <= np.ones(3), "q": x >= 0})
+
+
+CORNER = np.array([-1.0, 0.2, 0.5, 3.0, 0.9])
+
+
+def nearest_in_box() -> Program:
+    x = x_of(5)
+    return Program(cp.Minimize(0.5 * cp.sum_squares(x - CORNER)), {"p": x >= 0, "q": x <= 1})
+
+
+def linear_on_ball() -> Program:
+    x = x_of(5)
+    return Program(cp.Minimize(CORNER @ x), {"lambda": cp.sum_squares(x) <= 4, "p": x >= 0})
+
+
+def linear_in_length() -> Program:
+    x = x_of(5)
+    return Program(cp.Minimize(CORNER @ x), {"lambda": cp.norm(x, 2) <= 3, "p": x >= 0})
+
+
+def closed_forms() -> dict:
+    """Each program with its value by other means than its dual."""
+    inside = np.clip(CORNER, 0, 1)
+    half = 0.5 * B @ np.linalg.solve(A @ A.T, B)
+    return {
+        least_norm: half,
+        least_length: np.sqrt(2 * half),
+        nearest_in_box: 0.5 * np.sum((inside - CORNER) ** 2),
+        linear_on_ball: -2 * np.linalg.norm(np.minimum(CORNER, 0)),
+        linear_in_length: -3 * np.linalg.norm(np.minimum(CORNER, 0)),
+    }
+
+
+PROGRAMS = [*closed_forms(), basis_pursuit, linear_program, greatest_linear_program]
+every_program = pytest.mark.parametrize("make", PROGRAMS, ids=lambda make: make.__name__)
+
+
+class TestPrograms:
+    """Programs without a sample."""
+
+    @every_program
+    def test_primal_and_dual_have_the_same_value(self, make):
+        derived = kopt.derive(make(), instances=2)
+        assert derived.machine is None
+        assert plain_value(derived.program().problem()) == pytest.approx(plain_value(make().problem()), rel=VALUE)
+
+    @pytest.mark.parametrize("make", closed_forms(), ids=lambda make: make.__name__)
+    def test_the_value_is_the_closed_form(self, make):
+        value = plain_value(kopt.derive(make(), instances=1).program().problem())
+        assert value == pytest.approx(closed_forms()[make], rel=VALUE)
+
+    def test_the_dual_of_basis_pursuit_bounds_the_correlations(self):
+        dual = kopt.derive(basis_pursuit(), instances=1).program()
+        dual.problem().solve(solver=cp.CLARABEL)
+        assert np.max(np.abs(A.T @ dual.variables["nu"].value)) == pytest.approx(1, abs=1e-6)
+
+    def test_the_dual_of_a_linear_program_has_no_multiplier_of_the_signs(self):
+        dual = kopt.derive(linear_program(), instances=1).program()
+        assert list(dual.variables) == ["p"]
+        assert list(dual.constraints) == ["x"]
+
+    @every_program
+    def test_the_values_of_the_variables_stay_as_they_were(self, make):
+        program = make()
+        values = {name: np.arange(1.0, v.size + 1) for name, v in program.variables.items()}
+        put(program, values)
+        kopt.derive(program, instances=1)
+        for name, variable in program.variables.items():
+            np.testing.assert_array_equal(variable.value, values[name])
+
+    def test_variables_without_values_stay_without(self):
+        program = least_norm()
+        kopt.derive(program, instances=1)
+        assert program.variables["x"].value is None
+
+
+def primal_only(primal, task: Task = Task.CLASSIFICATION) -> type[Formulation]:
+    """A machine from the function that states its primal."""
+    return type("Given", (Formulation,), {"primal": primal, "task": task, "__module__": __name__})
+
+
+def slacks(s) -> tuple[cp.Variable, dict[str, cp.Constraint]]:
+    xi = cp.Variable(s.n, name="xi")
+    return xi, {"mu": xi >= 0}
+
+
+def difference_of_vectors(self, s):
+    w, v, (xi, signs) = s.weight("w"), s.weight("v"), slacks(s)
+    return Program(
+        cp.Minimize(0.5 * (w - v).norm_squared + 0.3 * v.norm_squared + cp.sum(xi)),
+        {"alpha": cp.multiply(s.y, w.values) >= 1 - xi, **signs},
+    )
+
+
+def difference_renamed(self, s):
+    """The same machine in u = w - v, as the refusal advises."""
+    u, v, (xi, signs) = s.weight("u"), s.weight("v"), slacks(s)
+    return Program(
+        cp.Minimize(0.5 * u.norm_squared + 0.3 * v.norm_squared + cp.sum(xi)),
+        {"alpha": cp.multiply(s.y, u.values + v.values) >= 1 - xi, **signs},
+    )
+
+
+def loss_of_the_values(self, s):
+    w = s.weight("w")
+    return Program(cp.Minimize(0.5 * w.norm_squared + cp.sum(cp.logistic(-cp.multiply(s.y, w.values)))))
+
+
+def loss_of_a_variable(self, s):
+    """The same machine with a variable of its own in the loss, as the refusal advises."""
+    w, m = s.weight("w"), cp.Variable(s.n, name="m")
+    return Program(
+        cp.Minimize(0.5 * w.norm_squared + cp.sum(cp.logistic(-m))), {"alpha": m == cp.multiply(s.y, w.values)}
+    )
+
+
+def hinge_of_two(self, s):
+    w, b = s.weight("w"), cp.Variable(name="b")
+    return Program(cp.Minimize(0.5 * w.norm_squared + cp.sum(cp.pos(1 - cp.multiply(s.y, w.values + b)))))
+
+
+def both_norms(self, s):
+    w, (xi, signs) = s.weight("w"), slacks(s)
+    return Program(
+        cp.Minimize(0.5 * w.norm_squared + w.norm + cp.sum(xi)),
+        {"alpha": cp.multiply(s.y, w.values) >= 1 - xi, **signs},
+    )
+
+
+def several_outputs(self, s):
+    w = s.weight("w", outputs=2)
+    return Program(cp.Minimize(w.norm_squared), {"alpha": w.values >= 1})
+
+
+def with_rows(objective, **more: cp.Constraint) -> Program:
+    """A program with the rows A x = B beside others."""
+    [x] = [v for v in objective.variables() if v.name() == "x"]
+    return Program(cp.Minimize(objective), {"nu": A @ x == B, **more})
+
+
+X, V, T = x_of(5), x_of(5, "v"), cp.Variable(name="t")
+MATRIX = cp.Variable((2, 2), name="M")
+SPREAD = np.eye(5) + 0.1
+NEW_VARIABLE = "a variable of its own, with its defining constraint"
+KNOWN = "squares, powers, absolute values, positive parts, logistic, exp, Huber, or a kopt.losses.Loss"
+
+# What is given, what the message must name (the variables, the term), and the form that it must ask for.
+REFUSED = {
+    "mixed variables": (with_rows(cp.sum_squares(X - V)), ["sum_squares(x - v)", "x, v"], NEW_VARIABLE),
+    "mixed with a scalar": (with_rows(cp.sum(cp.logistic(X - T))), ["sum(logistic(x - t))", "x, t"], NEW_VARIABLE),
+    "unknown atom": (with_rows(-cp.sum(cp.entr(X))), ["sum(entr(x))", "in x"], KNOWN),
+    "unknown norm": (with_rows(cp.norm_inf(X)), ["norm_inf(x)", "in x"], KNOWN),
+    "quadratic form": (with_rows(cp.quad_form(X, SPREAD)), ["QuadForm(x", "in x"], KNOWN),
+    "several curved terms": (with_rows(cp.sum_squares(X) + cp.norm1(X)), ["variable x"], "one curved term"),
+    "image of a variable": (
+        Program(cp.Minimize(cp.sum_squares(A @ X - B)), {"q": X >= 0}),
+        ["sum_squares(", "@ x", "entries of x"],
+        "a new variable with its defining equality",
+    ),
+    "curved rows": (with_rows(cp.sum(X), q=cp.square(X) <= 4), ["'q'"], "a single row, or affine rows"),
+    "shifted ball": (with_rows(cp.sum(X), q=cp.sum_squares(X - 1) <= 9), ["'q'", "in x"], "cp.sum_squares(x)"),
+    "second-order cone": (with_rows(cp.sum(X) + T, q=cp.SOC(T, X)), ["'q'", "SecondOrder cone"], "<= or =="),
+    "semidefinite cone": (
+        Program(cp.Minimize(cp.trace(MATRIX)), {"S": MATRIX >> np.eye(2)}),
+        ["'S'", "Semidefinite cone"],
+        "<= or ==",
+    ),
+    "difference of vectors": (
+        primal_only(difference_of_vectors),
+        ["w", "v", "sum of others"],
+        "the values of each vector, and each norm by itself",
+    ),
+    "loss of the values": (primal_only(loss_of_the_values), ["vector w", "values"], "a variable of its own"),
+    "loss of values and offset": (primal_only(hinge_of_two), ["w, b", "maximum(1 -"], NEW_VARIABLE),
+    "norm and square": (primal_only(both_norms), ["norm of w and its square"], "one of the two"),
+    "a weight of zero": (with_rows(np.array([0.0, 1, 1, 1, 1]) @ cp.square(X)), ["@ x^2"], "positive weights"),
+}
+
+
+class TestRefusals:
+    """What is not derived is refused by name, and nothing is printed."""
+
+    @pytest.mark.parametrize("case", REFUSED)
+    def test_the_message_names_what_is_in_the_way_and_what_would_do(self, case, capfd):
+        given, names, form = REFUSED[case]
+        with pytest.raises(CannotDerive) as refusal:
+            kopt.derive(given)
+        what, _, needed = str(refusal.value).partition(" It would need ")
+        assert what.startswith("No dual is derived: ")
+        assert [name for name in names if name not in what] == []
+        assert form in needed
+        assert capfd.readouterr() == ("", "")
+
+    @pytest.mark.parametrize("given", [Program(cp.Minimize(cp.sum(MATRIX)), {"a": MATRIX >= 1})])
+    def test_a_matrix_is_refused_as_one(self, given):
+        with pytest.raises(CannotDerive, match="the variable M is a matrix"):
+            kopt.derive(given)
+
+    def test_several_outputs_are_refused_as_such(self):
+        with pytest.raises(CannotDerive, match="the vector w has several outputs"):
+            kopt.derive(primal_only(several_outputs))
+
+    @pytest.mark.parametrize(
+        ("refused", "advised"), [(difference_of_vectors, difference_renamed), (loss_of_the_values, loss_of_a_variable)]
+    )
+    def test_a_machine_rewritten_as_advised_is_derived(self, refused, advised):
+        sample = sample_for(BY_NAME["SoftMargin"], 11, 4).relabelled(sample_for(BY_NAME["SoftMargin"], 11, 4).y, None)
+        derived = kopt.derive(primal_only(advised)(), instances=1)
+        optimum = plain_value(primal_only(refused)().problem(sample, "primal"))
+        assert plain_value(derived.program(sample).problem()) == pytest.approx(optimum, rel=VALUE)
+
+    def test_a_program_rewritten_as_advised_is_derived(self):
+        r = x_of(3, "r")
+        advised = Program(cp.Minimize(cp.sum_squares(r)), {"nu": r == A @ X - B - 1, "q": X >= 0})
+        optimum = plain_value(cp.Problem(cp.Minimize(cp.sum_squares(A @ X - B - 1)), [X >= 0]))
+        assert plain_value(kopt.derive(advised).program().problem()) == pytest.approx(optimum, rel=VALUE, abs=VALUE)
+
+    @pytest.mark.parametrize("given", [3, "SoftMargin", Formulation, None, Sample([[1.0]])])
+    def test_what_declares_no_primal_is_refused(self, given):
+        with pytest.raises(kopt.InputError, match=r"declares no primal\. Give a subclass of kopt\.Formulation"):
+            kopt.derive(given)
+
+    def test_a_derivation_that_the_referee_does_not_confirm_is_not_returned(self, monkeypatch, capfd):
+        def doubled(reading):
+            dual = raw_dual(reading)
+            dual.linear = dual.linear.scaled(Monomial.constant(2.0), 2.0)
+            return dual
+
+        monkeypatch.setattr(derivation_module, "raw_dual", doubled)
+        with pytest.raises(Unconfirmed, match=r"The referee calls the derived dual (wrong|scaled), not exact"):
+            kopt.derive(BY_NAME["SoftMargin"], instances=1)
+        assert capfd.readouterr() == ("", "")
+
+
+class TestDeterminism:
+    @pytest.mark.parametrize("name", ["SoftMargin", "FisherDiscriminant", "OrderedNuRanking", "LogisticRegression"])
+    def test_the_same_seed_gives_the_same_text(self, name):
+        once, again = (kopt.derive(BY_NAME[name], instances=1, seed=3) for _ in range(2))
+        assert once.text() == again.text()
+        assert once.latex() == again.latex()
+
+    @pytest.mark.parametrize("name", ["SoftMargin", "FisherDiscriminant", "OrderedNuRanking", "NuRegression"])
+    def test_the_formulas_do_not_depend_on_the_seed(self, name):
+        assert kopt.derive(BY_NAME[name], instances=1, seed=8).text() == derivation(BY_NAME[name]).text()
