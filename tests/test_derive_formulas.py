@@ -1,5 +1,6 @@
 """The formulas that a derivation prints, evaluated: they say what the programs compute, line by line."""
 
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 
@@ -13,14 +14,28 @@ from kopt.derive.document import Document
 from kopt.derive.dual import raw_dual
 from kopt.derive.evaluate import Absent, Evaluation
 from kopt.derive.numbers import Numbers, constants_of
-from kopt.derive.printed import Pair, agree, draw_multipliers, dual_pairs, printed_dual_agrees
+from kopt.derive.printed import (
+    Pair,
+    agree,
+    draw_both,
+    draw_multipliers,
+    dual_pairs,
+    lagrangian,
+    primal_pairs,
+    printed_dual_agrees,
+    printed_primal_agrees,
+    set_primal,
+    transplanted,
+)
 from kopt.derive.reading import read_program
 from kopt.derive.simplify import simplified
 from kopt.derive.trace import Ledger, TracingView, traced
 from kopt.formulation import primal_of
 from kopt.referee.instances import random_instances
 from kopt.show.formula import Formula, Kernel, Name, Number, Over, Phi, Power, Product, Quotient, Relation, Sum, Words
+from kopt.show.mathematics import text
 from kopt.views import ExplicitView
+from tests.derivations import InBall, TwoKernels
 
 DRAWS = 3
 # Difference quotients of quadratic functions are exact up to rounding; slopes of conjugates are known to 1e-7.
@@ -55,37 +70,6 @@ class Case:
     def primal(self):
         return self.document.reading.primal
 
-    def draw_primal(self, rng):
-        """Random values of the primal variables, left in them; coordinates for a vector."""
-        reading, values = self.document.reading, {}
-        for vector in {id(each): each for each in reading.vectors.values()}.values():
-            values[vector.name] = rng.normal(size=vector.gram.factor.shape[1])
-        values |= {name: rng.normal(size=variable.shape) for name, variable in reading.variables.items()}
-        return self.set_primal(values)
-
-    def set_primal(self, values):
-        reading = self.document.reading
-        for vector in {id(each): each for each in reading.vectors.values()}.values():
-            w = values[vector.name]
-            vector.values.save_value(vector.gram.factor[vector.seen] @ w)
-            vector.norm_squared.save_value(float(w @ w))
-            vector.norm.save_value(float(np.linalg.norm(w)))
-        for name, variable in reading.variables.items():
-            variable.save_value(np.asarray(values[name]))
-        return values
-
-    def lagrangian(self, values, multipliers):
-        """Objective plus multipliers times residuals, in the numbers of the program."""
-        self.set_primal(values)
-        total = self.primal.sign * float(self.primal.objective.expr.value)
-        return total + sum(
-            float(np.sum(multipliers[name] * cone.residual.value)) for name, cone in self.primal.cones.items()
-        )
-
-    def draw_multipliers(self, rng, largest=1.0, signs=(1,)):
-        raw = self.document.raw.multipliers
-        return {name: rng.choice(signs) * rng.uniform(largest / 5, largest, m.shape) for name, m in raw.items()}
-
 
 def documented(primal, ledger, view=None):
     reading = read_program(primal, ledger, view)
@@ -100,15 +84,19 @@ def of_machine(formulation, sample, costs):
     return Case(document, constants_of(formulation, sample, view.noted), program)
 
 
-def of_class(cls):
+def of_class(cls, costs=True):
     """On the instance with the most targets, so that sums over ranks have more than one term."""
     instances = list(random_instances(cls, 6, 0))
     targets = [0 if each.sample.y is None else len(np.unique(each.sample.y)) for each in instances]
     chosen = instances[int(np.argmax(targets))]
     # The centres and coefficients that the texts call c leave no letter for costs.
     taken = cls.__name__ in ("ConvexHulls", "ReducedConvexHulls") or cls.__module__.startswith("formulations.novelty")
-    sample = chosen.sample.relabelled(chosen.sample.y, costs=None) if taken else chosen.sample
-    return of_machine(chosen.formulation, sample, costs=not taken)
+    return on_instance(chosen, costs and not taken)
+
+
+def on_instance(instance, costs):
+    sample = instance.sample if costs else instance.sample.relabelled(instance.sample.y, costs=None)
+    return of_machine(instance.formulation, sample, costs)
 
 
 def of_loss(loss, offset):
@@ -139,10 +127,37 @@ def programs():
             {"nu": A @ x + u == z, "mu": x <= 5},
         ),
     )
+    yield "ball", kopt.Program(cp.Minimize(a @ z), {"lambda": cp.sum_squares(z) <= 2.3})
     yield "length", kopt.Program(cp.Minimize(cp.norm(x, 2) + 0.3 * cp.sum(z)), {"nu": A @ x - a <= z, "mu": z >= -1})
 
 
-MACHINES = {cls.__name__: cls for cls in kopt.discover()}
+class Differences(kopt.Formulation):
+    """Values of neighbours that are close: their differences are a matrix times the values."""
+
+    task = kopt.Task.REGRESSION
+    C: float = kopt.positive(default=1.3)
+
+    def primal(self, s):
+        w, xi = s.weight("w"), cp.Variable(s.n - 1, name="xi")
+        price = 0.5 * w.norm_squared + self.C * cp.sum(xi)
+        D = np.diff(np.eye(s.n), axis=0)
+        return kopt.Program(cp.Minimize(price), {"alpha": D @ w.values <= xi, "mu": xi >= 0, "beta": w.values >= s.y})
+
+
+class OneClassLogistic(kopt.Formulation):
+    """A loss of the positive points, and another one of the negative points."""
+
+    task = kopt.Task.CLASSIFICATION
+    C: float = kopt.positive(default=1.3)
+
+    def primal(self, s):
+        positive, negative = np.flatnonzero(s.y > 0), np.flatnonzero(s.y < 0)
+        w, t, u = s.weight("w"), cp.Variable(len(positive), name="t"), cp.Variable(len(negative), name="u")
+        price = 0.5 * w.norm_squared + self.C * cp.sum(cp.logistic(-t)) + cp.sum(cp.huber(u, 0.3))
+        return kopt.Program(cp.Minimize(price), {"alpha": w.values[positive] == t, "beta": w.values[negative] == u})
+
+
+MACHINES = {cls.__name__: cls for cls in (*kopt.discover(), TwoKernels, InBall, Differences, OneClassLogistic)}
 LOSSES = {name: cls for name in losses.__all__ if isinstance(cls := getattr(losses, name), type) and hasattr(cls, "on")}
 PROGRAMS = dict(programs())
 
@@ -163,33 +178,34 @@ NAMES = [*MACHINES, *LOSSES, "Huber without offset", *PROGRAMS]
 @pytest.mark.parametrize("name", NAMES)
 def test_primal_and_lagrangian(name):
     each, rng = case(name), np.random.default_rng(1)
-    document, found = each.document, []
+    draws = [primal_pairs(each.numbers, *draw_both(each.document, rng)) for _ in range(DRAWS)]
+    lines = ["Lagrangian", "objective", *each.document.primal_relations]
+    assert [line for line, *pairs in zip(lines, *draws, strict=True) if not agree(pairs)] == []
+    assert printed_primal_agrees(each.document, each.constants)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_complementarity(name):
+    """Each condition is a multiplier, or the formula that it was eliminated by, times the residual."""
+    each, rng, draws = case(name), np.random.default_rng(7), []
+    document = each.document
     for _ in range(DRAWS):
-        values, multipliers = each.draw_primal(rng), each.draw_multipliers(rng)
+        values, multipliers = draw_both(document, rng)
+        set_primal(document, values)
         evaluation = each.numbers.at(values | multipliers)
-        printed = evaluation.value(document.primal_objective)
-        pairs = {"objective": Pair("value", *map(np.atleast_1d, (printed, each.primal.objective.expr.value)))}
-        for constraint, relation in document.primal_relations.items():
-            rows = each.numbers.rows(evaluation, relation, constraint)
-            pairs[constraint] = Pair(relation.sign, rows, np.atleast_1d(each.primal.cones[constraint].residual.value))
+        draws.append([])
         for constraint, relation in document.complementary.items():
-            value = multiplier_of(document, evaluation, each, constraint, multipliers)
             residual = np.atleast_1d(each.primal.cones[constraint].residual.value)
-            pairs[f"{constraint} * residual"] = Pair(
-                "=", each.numbers.rows(evaluation, relation, constraint), value * residual
-            )
-        lagrangian = (evaluation.value(document.lagrangian_formula), each.lagrangian(values, multipliers))
-        pairs["Lagrangian"] = Pair("value", *map(np.atleast_1d, lagrangian))
-        found.append(pairs)
-    assert [line for line in found[0] if not agree([pairs[line] for pairs in found])] == []
+            multiplier = multiplier_of(each, evaluation, constraint, multipliers)
+            draws[-1].append(Pair("=", each.numbers.rows(evaluation, relation, constraint), multiplier * residual))
+    assert [name for name, *pairs in zip(document.complementary, *draws, strict=True) if not agree(pairs)] == []
 
 
-def multiplier_of(document, evaluation, each, name, multipliers):
-    """The value of a multiplier, by its formula where the complementarity condition has that in its place."""
-    eliminated = document.dual.eliminated.get(name)
+def multiplier_of(each, evaluation, name, multipliers):
+    eliminated = each.document.dual.eliminated.get(name)
     if eliminated is None or eliminated.form is None:
         return np.atleast_1d(multipliers[name])
-    return entries(each, evaluation, document.eliminated[name], name)
+    return entries(each, evaluation, each.document.eliminated[name], name)
 
 
 def entries(each, evaluation, formula, name):
@@ -203,7 +219,7 @@ def test_stationarity(name):
     each, rng = case(name), np.random.default_rng(2)
     found = []
     for _ in range(DRAWS):
-        values, multipliers, pairs = each.draw_primal(rng), each.draw_multipliers(rng), {}
+        (values, multipliers), pairs = draw_both(each.document, rng), {}
         evaluation = each.numbers.at(values | multipliers)
         for variable, relation in each.document.stationary.items():
             if relation.sign == "=":
@@ -220,7 +236,7 @@ def gradient(each, values, multipliers, name):
     for k in range(base.size):
         step = np.eye(base.size)[k]
         ends = [(base + sign * step).reshape(np.shape(values[name])) for sign in (1, -1)]
-        above, below = (each.lagrangian(values | {name: end}, multipliers) for end in ends)
+        above, below = (lagrangian(each.document, values | {name: end}, multipliers) for end in ends)
         found.append((above - below) / 2)
     return np.array(found)
 
@@ -240,14 +256,17 @@ def test_substitution(name):
     for multipliers in inside(each, np.random.default_rng(3)):
         values = minimisers(each, multipliers)
         printed = each.numbers.at(multipliers).value(each.document.raw_objective)
-        assert printed == pytest.approx(each.lagrangian(values, multipliers), rel=DIFFERENCE, abs=DIFFERENCE)
+        assert printed == pytest.approx(lagrangian(each.document, values, multipliers), rel=DIFFERENCE, abs=DIFFERENCE)
 
 
 def inside(each, rng):
     """Multipliers at which every conjugate is finite."""
     found = []
     for attempt in range(100):
-        multipliers = each.draw_multipliers(rng, 0.9**attempt, signs=(1, -1) if attempt else (1,))
+        multipliers = {
+            name: 0.9**attempt * rng.choice([-1, 1]) * rng.uniform(0.2, 1.0, m.shape)
+            for name, m in each.document.raw.multipliers.items()
+        }
         evaluation = each.numbers.at(multipliers)
         if all(in_domain(each, evaluation, name) for name in each.document.solved):
             found.append(multipliers)
@@ -324,7 +343,7 @@ def test_elimination(name):
             continue
         whole = each.numbers.at(multipliers).value(document.raw_objective)
         assert whole == pytest.approx(value, rel=DIFFERENCE, abs=DIFFERENCE)
-        values = each.draw_primal(rng)
+        values, _ = draw_both(document, rng)
         for variable in document.raw.equalities:
             flat = gradient(each, values, multipliers, variable)
             np.testing.assert_allclose(flat, 0, atol=DIFFERENCE * max(1.0, abs(value)))
@@ -337,6 +356,8 @@ def test_elimination(name):
 def feasible(each, multipliers):
     """The nearest multipliers that satisfy the printed equalities, which are affine."""
     lines = [line for line in each.document.dual_lines if line.relation.sign == "="]
+    if not lines:
+        return multipliers
     names = list(multipliers)
     start = np.concatenate([np.ravel(multipliers[name]) for name in names])
 
@@ -344,12 +365,9 @@ def feasible(each, multipliers):
         split = np.split(flat, np.cumsum([np.size(multipliers[name]) for name in names])[:-1])
         at = {name: part.reshape(np.shape(multipliers[name])) for name, part in zip(names, split, strict=True)}
         evaluation = each.numbers.at(at)
-        rows = [each.numbers.rows(evaluation, line.relation, line.about) for line in lines]
-        return at, np.concatenate([*rows, np.zeros(0)])
+        return at, np.concatenate([each.numbers.rows(evaluation, line.relation, line.about) for line in lines])
 
     base = residuals(start)[1]
-    if not base.size:
-        return multipliers
     slopes = np.stack([residuals(start + step)[1] - base for step in np.eye(start.size)], axis=1)
     return residuals(start - np.linalg.pinv(slopes) @ base)[0]
 
@@ -370,41 +388,67 @@ def mutants(formula):
                     yield replace(formula, **{field.name: new if isinstance(value, tuple) else changed})
 
 
-@pytest.mark.parametrize(
-    "name", ["SoftMargin", "NuRanking", "SoftHypersphere", "EpsilonInsensitive", "FisherDiscriminant"]
-)
+# Formulas with a number of the sample on which they were written: how many constraints there are.
+OF_ONE_SAMPLE = {"RankSeparation"}
+
+
+@pytest.mark.parametrize("name", [cls.__name__ for cls in kopt.discover()])
+def test_formulas_hold_on_another_sample(name):
+    """They are about the machine, not about the numbers of the sample and the parameters that they were read with."""
+    instances = list(random_instances(MACHINES[name], 6, 0))
+    # The one that kopt.derive writes out, and the smallest.
+    chosen = [extreme(instances, key=lambda each: each.sample.n) for extreme in (max, min)]
+    first, second = (on_instance(each, costs=False) for each in chosen)
+    moved = transplanted(first.document, second.document)
+    assert printed_dual_agrees(moved, second.program, second.constants)
+    assert printed_primal_agrees(moved, second.constants) == (name not in OF_ONE_SAMPLE)
+
+
+# The changed formulas that say the same: an equality times -1, the square of a negative number.
+HARMLESS = {
+    "SoftMargin": ["-sum_i y_i alpha_i = 0", "sum_i (-y_i alpha_i) = 0", "sum_i (-y_i alpha_i) = 0"],
+    "NuRanking": [],
+    "FisherDiscriminant": [
+        "ridge/2 <w, w> + 1/2 sum_i D_i (-xi_i)^2 - sum_i D_i y_i (m_(y_i) + xi_i)"
+        " + sum_i alpha_i (m_(y_i) - <w, phi(x_i)> + xi_i)"
+    ],
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
 def test_a_changed_sign_or_number_is_found(name):
-    each = of_class(MACHINES[name])
-    document, objective, lines = each.document, each.document.dual_objective, each.document.dual_lines
-    tried = 0
-    for changed in mutants(objective):
-        document.dual_objective = changed
-        value = Numbers(document, each.constants).at
-        if same(value, objective, changed, each):
-            continue
-        tried += 1
-        assert not printed_dual_agrees(document, each.program, each.constants)
-    document.dual_objective = objective
-    for k, line in enumerate(lines):
+    each = of_class(MACHINES[name], costs=False)
+    document, tried, missed = copy(each.document), 0, []
+    for attribute, whole, changed in changes(each.document):
+        before, tried = getattr(document, attribute), tried + 1
+        setattr(document, attribute, whole)
+        if printed_dual_agrees(document, each.program, each.constants) and printed_primal_agrees(
+            document, each.constants
+        ):
+            missed.append(text(changed))
+        setattr(document, attribute, before)
+    assert tried > 40
+    assert missed == HARMLESS[name]
+
+
+def changes(document):
+    """(attribute of the document, with one formula in it changed, that formula)."""
+    for attribute in ("dual_objective", "lagrangian_formula"):
+        for changed in mutants(getattr(document, attribute)):
+            yield attribute, changed, changed
+    for k, line in enumerate(document.dual_lines):
         for changed in mutants(line.relation):
-            document.dual_lines = [*lines[:k], replace(line, relation=changed), *lines[k + 1 :]]
-            tried += not printed_dual_agrees(document, each.program, each.constants)
-    document.dual_lines = lines
-    assert tried > 8
-    assert printed_dual_agrees(document, each.program, each.constants)
-
-
-def same(at, objective, changed, each):
-    """Whether the change leaves the value, as that of the sign of a square does."""
-    multipliers = draw_multipliers(each.program, np.random.default_rng(6))
-    evaluation = at(multipliers)
-    return evaluation.value(objective) == pytest.approx(evaluation.value(changed), rel=1e-12)
+            lines = [*document.dual_lines[:k], replace(line, relation=changed), *document.dual_lines[k + 1 :]]
+            yield "dual_lines", lines, changed
+    for name, relation in document.primal_relations.items():
+        for changed in mutants(relation):
+            yield "primal_relations", {**document.primal_relations, name: changed}, changed
 
 
 def test_evaluation():
-    y, b = {(0.0,): 1.0, (1.0,): 2.0, (2.0,): 2.0}, {(1.0,): 10.0, (2.0,): 20.0}
-    images = {(0.0,): np.array([1.0, 0.0]), (1.0,): np.array([1.0, 1.0]), (2.0,): np.array([0.0, 2.0])}
-    evaluation = Evaluation({"y": y, "b": b, "a": {(1.0,): 3.0}, "C": {(): 4.0}, "phi": images})
+    y, b = {(1.0,): 1.0, (2.0,): 2.0, (3.0,): 2.0}, {(1.0,): 10.0, (2.0,): 20.0}
+    images = {(1.0,): np.array([1.0, 0.0]), (2.0,): np.array([1.0, 1.0]), (3.0,): np.array([0.0, 2.0])}
+    evaluation = Evaluation({"y": y, "b": b, "a": {(2.0,): 3.0}, "C": {(): 4.0}, "phi": images})
     i, own = ("i",), Name("b", ("y_i",))
     assert evaluation.value(Over(own, i)) == 50
     assert evaluation.value(Over(Product((Name("a", i), own)), i)) == 60
@@ -415,4 +459,38 @@ def test_evaluation():
     np.testing.assert_array_equal(evaluation.value(Over(Product((Name("y", i), Phi("i"))), i)), [3, 6])
     assert evaluation.value(Quotient(Sum((Name("C"), Number(2))), Number(3))) == 2
     with pytest.raises(Absent):
-        evaluation.value(Name("a", i), {"i": 0.0})
+        evaluation.value(Name("a", i), {"i": 1.0})
+
+
+def section(name, title):
+    [found] = [each for each in case(name).document.sections if each.title.startswith(title)]
+    return found
+
+
+def test_each_loss_has_a_name_of_its_own():
+    dual, where = section("two losses", "Dual").text(), section("two losses", "Where").text()
+    assert "loss1*(" in dual
+    assert "loss2*(" in dual
+    assert "loss1(t) = " in where
+    assert "loss2(t) = ln(1 + exp(-t))" in where
+
+
+def test_names_that_some_points_do_not_have_are_explained():
+    most = int(max(case("NuRanking").document.reading.y))
+    assert section("NuRanking", "Where").text().splitlines()[1:] == [
+        f"  xi_l_i, alpha_l_i, mu_l_i: for the points with y_i != {most}",
+        "  xi_u_i, alpha_u_i, mu_u_i: for the points with y_i != 1",
+    ]
+
+
+def test_signs_of_multipliers_are_in_both_dialects():
+    lagrangian = section("SoftMargin", "Lagrangian")
+    assert lagrangian.text().endswith("with alpha_i, mu_i >= 0")
+    assert r"\text{with }\alpha_i, \mu_i \ge 0" in lagrangian.latex()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_recovery_solves_for_variables(name):
+    """A subdifferential in it is that of a conjugate, which the multipliers are put into."""
+    lines = [line for line in section(name, "Recovery").text().splitlines() if " in d " in line]
+    assert [line for line in lines if "*(" not in line] == []

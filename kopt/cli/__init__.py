@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from kopt.cli import errata, example, listing, referee
+from kopt.cli import derive, errata, example, listing, referee
 from kopt.cli.exit import Exit
 from kopt.errors import KoptError
 
-COMMANDS = (referee, example, listing, errata)
+COMMANDS = (referee, derive, example, listing, errata)
 
 DESCRIPTION = "Kernel machines declared as a primal and a dual: refereed, solved and certified."
 SHORT_HELP = f"""\
@@ -19,6 +19,7 @@ SHORT_HELP = f"""\
 
   kopt referee machine.py    is my dual the dual of my primal? (runs the file, as any import does)
   kopt referee               the same question about every installed formulation
+  kopt derive machine.py     what is the dual of my primal? with the derivation, as text or as LaTeX
   kopt example SoftMargin    solve and certify a formulation on a built-in sample
   kopt list                  what is installed
   kopt errata                claims that are wrong as the texts print them, with the evidence computed

@@ -1,7 +1,7 @@
 """A claimed dual beside the derived one, term by term and constraint by constraint.
 
-Both are taken as functions of the claimed variables z, which stand for multipliers: terms are told apart by their values
-at random z, affine constraints by their rows, other constraints by the points that they forbid.
+Both are taken as functions of the claimed variables z, which stand for multipliers: terms are told apart by their
+values at random z, affine constraints by their rows, other constraints by the points that they forbid.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kopt.gradients import affine_parts
 from kopt.referee.conditions import Condition, Role, condition
 from kopt.referee.evidence import gathered
 from kopt.referee.factors import named_number
-from kopt.referee.instances import Instance
+from kopt.referee.instances import Instance, numbers_of
 from kopt.referee.judge import judged
 from kopt.referee.region import Region, parallel
 from kopt.referee.trial import Trial
@@ -45,6 +45,7 @@ from kopt.views import ExplicitView, ProductView
 SAME = "same"
 MISSING = "missing in the claim"
 SUPERFLUOUS = "only in the claim"
+IDLE = ", of no effect on this instance"
 # Values and rows that agree to this are the same.
 AGREES = 1e-8
 CORNERS = 12
@@ -150,13 +151,22 @@ class _Constraint:
         return self.name or "domain"
 
 
+class _Named(Words):
+    """Numbers by their names wherever they have one, as on the derived side."""
+
+    def number(self, value: float) -> str:
+        """A number that is no multiple of 1/8, as an expression of the parameters where a simple one is this number."""
+        named = None if (8 * value).is_integer() else named_number(value, self.numbers)
+        return named or super().number(value)
+
+
 class _Pair:
     """The two duals on one instance."""
 
     def __init__(self, instance: Instance, plain: bool, seed: int) -> None:
         self.trial = Trial(instance, np.random.default_rng(seed))
         self.claimed = self.trial.claimed
-        self.words: Words = self.claimed.words
+        self.words = _Named(instance.sample, self.claimed.view, numbers_of(instance.formulation))
         reading = _reading(instance, plain)
         self.dual = simplified(raw_dual(reading))
         if set(self.dual.eliminated) & set(self.claimed.variables):
@@ -211,7 +221,7 @@ class _Pair:
         return terms if self.claimed.sign > 0 else [negated(term) for term in terms]
 
     def _values(self, parts: Sequence[_Part], points: Sequence[np.ndarray]) -> Values:
-        """The terms of both at the multipliers that some points stand for; points where one has no value are left out."""
+        """The terms of both at the multipliers that points stand for; points where one has no value are left out."""
         ours = np.empty((len(points), len(parts)))
         theirs = np.empty((len(points), len(self.claimed.terms)))
         for k, z in enumerate(points):
@@ -284,7 +294,7 @@ class _Pair:
         return violated
 
     def _points(self, equalities: bool) -> list[np.ndarray]:
-        """Points that the derived dual allows, its equalities apart if asked: mixtures of those nearest to random ones."""
+        """Points that the derived dual allows, or all of it but its equalities: nearest to random ones, and mixed."""
         rng, unit = self.trial.rng, self.trial.unit
         affine = [each.affine for each in self.derived if each.affine is not None]
         if self.claimed.bent:
@@ -374,16 +384,20 @@ class _Sets:
         return known if len(known) == len(factors) and (np.all(known > 0) or np.all(known < 0)) else None
 
     def _difference(self, one: _Constraint, other: _Constraint) -> str:
-        if self._follows(one, self.claimed) and self._follows(other, self.derived):
-            return f"{SAME}: the two are equivalent"
+        equivalent = self._follows(one, self.claimed) and self._follows(other, self.derived)
         factors = self._factors(one, other)
         if factors is None or one.affine is None or other.affine is None:
-            return "claimed has other coefficients"
-        if one.affine.equality != other.affine.equality:
-            return f"claimed is an {'equality' if other.affine.equality else 'inequality'}"
-        if not one.affine.equality and np.all(factors < 0):
+            return f"{SAME}: the two are equivalent" if equivalent else "claimed has other coefficients"
+        # Whether another bound matters may depend on the parameters, so it is a difference all the same.
+        return self._row_by_row(one.affine, other.affine, factors) + (IDLE if equivalent else "")
+
+    def _row_by_row(self, one: Condition, other: Condition, factors: np.ndarray) -> str:
+        """How two constraints with the same left-hand sides differ."""
+        if one.equality != other.equality:
+            return f"claimed is an {'equality' if other.equality else 'inequality'}"
+        if not one.equality and np.all(factors < 0):
             return "claimed is the other way round"
-        return self._bounds_said(-one.affine.offset, -other.affine.offset / factors)
+        return self._bounds_said(-one.offset, -other.offset / factors)
 
     def _bounds_said(self, derived: np.ndarray, claimed: np.ndarray) -> str:
         """How two right-hand sides of the same rows differ."""
@@ -416,14 +430,19 @@ class _Points:
         self.unit = unit
         self.tried = [stretch * z for z in points[:CORNERS] for stretch in STRETCHES]
         self.count = len(self.tried)
+        self._known: dict[int, np.ndarray] = {}
 
     def forbidden(self, constraint: _Constraint) -> np.ndarray:
         """Which of the points a constraint forbids."""
-        affine = constraint.affine
-        if affine is None:
-            return np.array([constraint.violated(z) for z in self.tried])
-        size = float(np.max(self.unit))
-        return np.array([np.max(affine.violation(z, like=size), initial=0.0) > AGREES for z in self.tried])
+        if id(constraint) not in self._known:
+            self._known[id(constraint)] = np.array([self._forbids(constraint, z) for z in self.tried])
+        return self._known[id(constraint)]
+
+    def _forbids(self, constraint: _Constraint, z: np.ndarray) -> bool:
+        if constraint.affine is None:
+            return constraint.violated(z)
+        missed = constraint.affine.violation(z, like=float(np.max(self.unit)))
+        return bool(np.max(missed, initial=0.0) > AGREES)
 
     def normal_form(self, affine: Condition) -> np.ndarray:
         """Rows and offsets in units of z, up to a positive factor; for an equality, up to any."""
@@ -463,14 +482,15 @@ def matched(free: Values, feasible: Values) -> list[Match]:
     feasible   values at points that do, where terms are equal that differ elsewhere
 
     First equal terms and sums, then multiples, then terms that are combinations of several others. What is left stands
-    alone, but for two terms of which each is the last of its side: they stand together.
+    alone, but for two terms of which each is the last of its side: they stand together. Terms of one side that cancel
+    are left out.
 
     >>> x, y = np.array([1.0, 2.0, 4.0, 3.0]), np.array([1.0, -1.0, 0.5, 2.0])
     >>> values = Values(np.stack([x, y, x * y], axis=1), np.stack([x + y, x * y / 2, x**3], axis=1))
     >>> matched(values, values)
     [([0, 1], [0], None), ([2], [1], array([0.5])), ([], [2], None)]
     """
-    matching = _Matching(free, feasible)
+    matching = _Matching(free.ours.shape[1], free.theirs.shape[1])
     matching.take_equal(free)
     if not matching.take_rest(feasible):
         for values in (free, feasible):
@@ -483,8 +503,8 @@ def matched(free: Values, feasible: Values) -> list[Match]:
 class _Matching:
     """What is matched so far, and the indices of what is left on either side."""
 
-    def __init__(self, free: Values, feasible: Values) -> None:
-        self.left, self.right = list(range(free.ours.shape[1])), list(range(free.theirs.shape[1]))
+    def __init__(self, left: int, right: int) -> None:
+        self.left, self.right = list(range(left)), list(range(right))
         self.found: list[Match] = []
 
     def take_equal(self, values: Values) -> None:
@@ -495,7 +515,7 @@ class _Matching:
     def take_rest(self, values: Values) -> bool:
         """All that is left, if it is the same on both sides."""
         same = _are_equal(values, self.left, self.right)
-        if same and self.left and self.right:
+        if same:
             self._take(self.left, self.right, None)
         return same
 
@@ -528,7 +548,8 @@ class _Matching:
         return sorted([*self.found, *alone], key=lambda each: (not each[0], each[0] or each[1]))
 
     def _take(self, left: Sequence[int], right: Sequence[int], coefficients: np.ndarray | None) -> None:
-        self.found.append((list(left), list(right), coefficients))
+        if left and right:
+            self.found.append((list(left), list(right), coefficients))
         self.left = [k for k in self.left if k not in left]
         self.right = [k for k in self.right if k not in right]
 
@@ -560,7 +581,7 @@ def _combination(values: np.ndarray, others: np.ndarray) -> np.ndarray | None:
 
 
 def _said(fit: np.ndarray | None, names: Sequence[str], of_derived: bool, words: Words) -> str:
-    """What a match means: the claimed term is a combination of derived ones with these names, or the other way round."""
+    """What a match means: the claimed term is a combination of derived ones with these names, or the reverse."""
     if fit is None:
         return SAME
     if not len(fit):

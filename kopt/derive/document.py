@@ -260,11 +260,11 @@ class Document:
             yield Section("Where", tuple(rows))
 
     def _explained(self, name: str, loss: Loss) -> Iterator[tuple[Cell, ...]]:
-        word = latex(Call(name, (Name("t"),))).removesuffix("(t)")
+        at_t, at_u = latex(Call(name, (Name("t"),))), latex(Call(f"{name}*", (Name("u"),)))
         value, conjugate, domain = loss.formula, loss.conjugate_formula, loss.conjugate_domain_formula
-        yield (Given(f"{name}(t) = {value.text}", f"{word}(t) = {value.latex}"),)
+        yield (Given(f"{name}(t) = {value.text}", f"{at_t} = {value.latex}"),)
         where = Given(f"  for {domain.text}", rf"\quad\text{{for }} {domain.latex}") if domain.text else Given("", "")
-        yield (Given(f"{name}*(u) = {conjugate.text}{where.text}", f"{word}^*(u) = {conjugate.latex}{where.latex}"),)
+        yield (Given(f"{name}*(u) = {conjugate.text}{where.text}", f"{at_u} = {conjugate.latex}{where.latex}"),)
         for field in dataclasses.fields(loss):  # type: ignore[arg-type]
             number = self.reading.names.number(getattr(loss, field.name)).formula()
             if number != Name(field.name):

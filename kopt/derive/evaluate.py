@@ -1,10 +1,10 @@
 """The numbers that a formula stands for: what is printed is evaluated, apart from the forms that it was printed from.
 
-A letter has a value for each of its indices: 0, 1, ... for the points, 1, 2, ... or the classes for anything else. Sums
-run over all the indices for which the letters in them have values; a term with a letter that has none is not there.
+A letter has a value for each of its indices, which are 1, 2, ... or classes. Sums run over all the indices for which
+the letters in them have values; a term with a letter that has none is not there.
 
 >>> from kopt.show.formula import Name, Over, Product
->>> letters = {"y": {(0,): 1.0, (1,): -1.0, (2,): 1.0}, "a": {(0,): 2.0, (1,): 3.0}}
+>>> letters = {"y": {(1,): 1.0, (2,): -1.0, (3,): 1.0}, "a": {(1,): 2.0, (2,): 3.0}}
 >>> y, a = Name("y", ("i",)), Name("a", ("i",))
 >>> Evaluation(letters).value(Over(Product((y, a)), ("i",))), Evaluation(letters).value(Over(a, ("i",), "y_i > 0"))
 (-1.0, 2.0)

@@ -13,7 +13,7 @@ Labels = Mapping[str, list[tuple[float, ...]]]
 
 
 def labels_of(reading: Reading) -> dict[str, list[tuple[float, ...]]]:
-    """The index of each entry: the number of its point from 0, its place from 1, or its class; () for a single number.
+    """The index of each entry: the number of its point or its place from 1, or its class; () for a single number.
 
     A variable or a constraint that there is for some points only has the indices of these points.
     """
@@ -21,10 +21,13 @@ def labels_of(reading: Reading) -> dict[str, list[tuple[float, ...]]]:
     found: dict[str, list[tuple[float, ...]]] = {}
     for name, variable in reading.variables.items():
         letter = reading.index[variable.id]
-        own = points.get(name) if letter == "i" else _classes(reading, name)
-        found[name] = _keys(letter, variable.size, own)
+        found[name] = _keys(letter, variable.size, points.get(name) if letter == "i" else _classes(reading, name))
     for name, row in reading.constraints.items():
         found[name] = _keys(row.index, row.affine.rows, points.get(name))
+        tied = [
+            found[part.variable.name()] for part in row.affine.parts if row.index == "j" and _is_tied(reading, part)
+        ]
+        found[name] = next((keys for keys in tied if len(keys) == row.affine.rows), found[name])
     return found
 
 
@@ -33,7 +36,7 @@ def where_defined(reading: Reading, labels: Labels) -> dict[float, list[str]]:
     found: dict[float, list[str]] = {}
     y = np.zeros(0) if reading.y is None else reading.y
     for name, keys in labels.items() if len(y) else ():
-        at = np.array([int(key[0]) for key in keys if key], dtype=int)
+        at = np.array([int(key[0]) - 1 for key in keys if key], dtype=int)
         if not _runs_over_points(reading, name) or len(at) == len(y):
             continue
         inside, outside = np.unique(y[at]), np.unique(np.delete(y, at))
@@ -51,13 +54,11 @@ def _runs_over_points(reading: Reading, name: str) -> bool:
 def _keys(letter: str, size: int, own: np.ndarray | None) -> list[tuple[float, ...]]:
     if not letter:
         return [()]
-    if own is not None:
-        return [(float(each),) for each in own]
-    return [(float(k + (letter == "j")),) for k in range(size)]
+    return [(float(each),) for each in (range(1, size + 1) if own is None else own)]
 
 
 def _points(reading: Reading) -> dict[str, np.ndarray]:
-    """The points of constraints on values of a vector, and of all that is tied to these entry by entry."""
+    """The points, from 1, of constraints on values of a vector and of all that is tied to these entry by entry."""
     found: dict[str, np.ndarray] = {}
     for _ in range(len(reading.constraints) + 1):
         for name, row in reading.constraints.items():
@@ -73,7 +74,7 @@ def _points(reading: Reading) -> dict[str, np.ndarray]:
 def _seen(reading: Reading, part: Part, found: Mapping[str, np.ndarray]) -> np.ndarray | None:
     """The points of the entries that the rows see."""
     vector = reading.vectors.get(part.variable.id)
-    points = found.get(part.variable.name()) if vector is None else vector.seen
+    points = found.get(part.variable.name()) if vector is None else vector.seen + 1
     if points is None or reading.index[part.variable.id] != "i":
         return None
     return points if part.selection is None else points[part.selection]
@@ -81,9 +82,13 @@ def _seen(reading: Reading, part: Part, found: Mapping[str, np.ndarray]) -> np.n
 
 def _tie(reading: Reading, name: str, row: Row, own: list[Part], found: dict[str, np.ndarray]) -> None:
     for part in own if name in found else ():
-        plain = part.selection is None and part.variable.id not in reading.vectors
-        if plain and reading.index[part.variable.id] == "i":
+        if _is_tied(reading, part) and reading.index[part.variable.id] == "i":
             found.setdefault(part.variable.name(), found[name])
+
+
+def _is_tied(reading: Reading, part: Part) -> bool:
+    """Whether each row sees its own entry of a plain variable."""
+    return part.form is Form.ENTRY and part.selection is None and part.variable.id not in reading.vectors
 
 
 def _classes(reading: Reading, name: str) -> np.ndarray | None:

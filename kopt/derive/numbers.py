@@ -48,6 +48,7 @@ class Numbers:
         self.document, self.reading = document, document.reading
         known = {**_named_constants(self.reading), **constants, **self.reading.names.given}
         self.letters: dict[str, dict[Key, Value]] = {"phi": {}}
+        self._weights = {vector.name for vector in self.reading.vectors.values()}
         self.functions: dict[str, Callable[..., Any]] = {}
         for letter, value in known.items():
             self.letters[letter] = self._entries(letter, np.asarray(value, dtype=float))
@@ -66,6 +67,8 @@ class Numbers:
             letters[name] = {(): array if array.ndim else float(array)}
             if self._keys(name) != [()]:
                 letters[name] |= dict(zip(self._keys(name), array.tolist(), strict=True))
+            elif array.size == 1 and name not in self._weights:
+                letters[name] = {(): float(array.ravel()[0])}
         return Evaluation(letters, self.functions)
 
     def rows(self, evaluation: Evaluation, relation: Relation, about: str) -> np.ndarray:
@@ -79,12 +82,12 @@ class Numbers:
     def _entries(self, letter: str, value: np.ndarray) -> dict[Key, Value]:
         if value.ndim == 0:
             return {(): float(value)}
-        points = [(float(i),) for i in range(len(value))]
+        points = [(float(i),) for i in range(1, len(value) + 1)]
         fitting = (keys for keys in map(self._keys, _users(self.reading, letter)) if len(keys) == len(value))
         return dict(zip(next(fitting, points), value.tolist(), strict=True))
 
     def _add_images(self, kernel: str | None, Phi: np.ndarray) -> None:
-        images: dict[Key, Value] = {(float(i),): image for i, image in enumerate(Phi)}
+        images: dict[Key, Value] = {(float(i),): image for i, image in enumerate(Phi, 1)}
         self.letters[phi(kernel or "")] = images
         self.letters["phi"] = self.letters["phi"] or images
 
@@ -100,7 +103,7 @@ class Numbers:
 
     def _columns(self, variable: cp.Variable) -> list[Key]:
         vector = self.reading.vectors.get(variable.id)
-        return self._keys(variable.name()) if vector is None else [(float(i),) for i in vector.seen]
+        return self._keys(variable.name()) if vector is None else [(float(i),) for i in vector.seen + 1]
 
 
 def _named_constants(reading: Reading) -> dict[str, Any]:

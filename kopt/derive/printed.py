@@ -1,16 +1,19 @@
-"""What a derivation prints as the dual, beside the program that it derives: both at the same random multipliers."""
+"""What a derivation prints, beside the programs that it is about: both at the same random numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kopt.derive.document import Document
-from kopt.derive.evaluate import Absent, Evaluation
+from kopt.derive.evaluate import Absent
 from kopt.derive.numbers import Numbers
 from kopt.program import Program
+from kopt.views.products import ProductVector
 
 # The same numbers, added up in another order.
 ROUNDING = 1e-8
@@ -18,28 +21,55 @@ DRAWS = 3
 # Of multipliers of either sign, smaller and smaller, some are where every conjugate is finite.
 _ATTEMPTS = 60
 
+Values = Mapping[str, Any]
+
 
 class Pair(NamedTuple):
-    """What is printed and what the program has: a value, an equality or an inequality."""
+    """What is printed and what the program has: a value, or the residuals of a relation with this sign."""
 
     kind: str
     printed: np.ndarray
     computed: np.ndarray
 
 
-def printed_dual_agrees(document: Document, program: Program, constants: Mapping[str, Any], seed: int = 0) -> bool:
+def printed_dual_agrees(document: Document, program: Program, constants: Values, seed: int = 0) -> bool:
     """Whether the printed dual has the objective and the constraints of a program.
 
     constants   the numbers that letters stand for, see `constants_of`
 
     Constraints may differ by a positive factor, equalities by any factor but 0.
     """
-    numbers, rng = Numbers(document, constants), np.random.default_rng(seed)
-    try:
-        draws = [dual_pairs(numbers, program, draw_multipliers(program, rng)) for _ in range(DRAWS)]
-    except (Absent, KeyError):
-        return False
+    rng = np.random.default_rng(seed)
+    with values_kept(program):
+        try:
+            numbers = Numbers(document, constants)
+            draws = [dual_pairs(numbers, program, draw_multipliers(program, rng)) for _ in range(DRAWS)]
+        except (Absent, KeyError):
+            return False
     return all(agree(pairs) for pairs in zip(*draws, strict=True))
+
+
+def printed_primal_agrees(document: Document, constants: Values, seed: int = 0) -> bool:
+    """Whether the printed primal has the objective and the constraints of the program, and the Lagrangian its value."""
+    rng = np.random.default_rng(seed)
+    with values_kept(document.reading.primal):
+        try:
+            numbers = Numbers(document, constants)
+            draws = [primal_pairs(numbers, *draw_both(document, rng)) for _ in range(DRAWS)]
+        except (Absent, KeyError):
+            return False
+    return all(agree(pairs) for pairs in zip(*draws, strict=True))
+
+
+@contextmanager
+def values_kept(program: Program) -> Iterator[None]:
+    """The variables of a program have their values again afterwards."""
+    before = [(variable, variable.value) for variable in program.variables.values()]
+    try:
+        yield
+    finally:
+        for variable, value in before:
+            variable.save_value(value)
 
 
 def draw_multipliers(program: Program, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -55,25 +85,71 @@ def draw_multipliers(program: Program, rng: np.random.Generator) -> dict[str, np
     return values
 
 
-def dual_pairs(numbers: Numbers, program: Program, values: Mapping[str, Any]) -> list[Pair]:
-    """The objective and the constraints of the dual, as printed and in the program."""
-    document, evaluation = numbers.document, numbers.at(values)
-    value = np.atleast_1d(evaluation.value(document.dual_objective))
-    pairs = [Pair("value", value, np.atleast_1d(program.objective.expr.value))]
-    unnamed = iter(program.domain_cones.values())
-    for line in document.dual_lines:
-        cone = program.cones[line.about] if line.named else next(unnamed)
-        printed = numbers.rows(evaluation, line.relation, line.about)
-        computed = np.atleast_1d(cone.residual.value).ravel()
-        if line.vanishing is not None:
-            computed = _image(numbers, evaluation, line.vanishing, computed)
-        pairs.append(Pair(line.relation.sign, printed, computed))
+def draw_both(document: Document, rng: np.random.Generator) -> tuple[Values, Values]:
+    """Random values of the primal variables, coordinates for weight vectors, and of the multipliers."""
+    values = {vector.name: rng.normal(size=vector.gram.factor.shape[1]) for vector in vectors_of(document)}
+    values |= {name: rng.normal(size=variable.shape) for name, variable in document.reading.variables.items()}
+    multipliers = {name: rng.uniform(0.2, 1.0, m.shape) for name, m in document.raw.multipliers.items()}
+    return values, multipliers
+
+
+def vectors_of(document: Document) -> list[ProductVector]:
+    """The weight vectors of the primal."""
+    return list({vector.name: vector for vector in document.reading.vectors.values()}.values())
+
+
+def set_primal(document: Document, values: Values) -> None:
+    """Give the variables of the primal values, those of weight vectors by their coordinates."""
+    for vector in vectors_of(document):
+        w = np.asarray(values[vector.name])
+        vector.values.save_value(np.asarray(vector.gram.factor)[vector.seen] @ w)
+        vector.norm_squared.save_value(float(w @ w))
+        vector.norm.save_value(float(np.linalg.norm(w)))
+    for name, variable in document.reading.variables.items():
+        variable.save_value(np.asarray(values[name]))
+
+
+def lagrangian(document: Document, values: Values, multipliers: Values) -> float:
+    """The objective of the minimisation plus multipliers times residuals, in the numbers of the program."""
+    set_primal(document, values)
+    primal = document.reading.primal
+    priced = (float(np.sum(multipliers[name] * cone.residual.value)) for name, cone in primal.cones.items())
+    return primal.sign * float(primal.objective.expr.value) + sum(priced)
+
+
+def primal_pairs(numbers: Numbers, values: Values, multipliers: Values) -> list[Pair]:
+    """The Lagrangian, the objective and the constraints of the primal, as printed and in the program."""
+    document, evaluation = numbers.document, numbers.at({**values, **multipliers})
+    primal, value = document.reading.primal, lagrangian(document, values, multipliers)
+    pairs = [_value(evaluation.value(document.lagrangian_formula), value)]
+    pairs.append(_value(evaluation.value(document.primal_objective), primal.objective.expr.value))
+    for name, relation in document.primal_relations.items():
+        computed = np.atleast_1d(primal.cones[name].residual.value).ravel()
+        pairs.append(Pair(relation.sign, numbers.rows(evaluation, relation, name), computed))
     return pairs
 
 
-def _image(numbers: Numbers, evaluation: Evaluation, weight: str, computed: np.ndarray) -> np.ndarray:
+def dual_pairs(numbers: Numbers, program: Program, values: Values) -> list[Pair]:
+    """The objective and the constraints of the dual, as printed and in the program."""
+    document, evaluation = numbers.document, numbers.at(values)
+    pairs = [_value(evaluation.value(document.dual_objective), program.objective.expr.value)]
+    unnamed = iter(program.domain_cones.values())
+    for line in document.dual_lines:
+        cone = program.cones[line.about] if line.named else next(unnamed)
+        computed = np.atleast_1d(cone.residual.value).ravel()
+        if line.vanishing is not None:
+            computed = _image(document, line.vanishing, computed)
+        pairs.append(Pair(line.relation.sign, numbers.rows(evaluation, line.relation, line.about), computed))
+    return pairs
+
+
+def _value(printed: Any, computed: Any) -> Pair:
+    return Pair("value", np.atleast_1d(printed), np.atleast_1d(computed))
+
+
+def _image(document: Document, weight: str, computed: np.ndarray) -> np.ndarray:
     """sum_i c_i phi(x_i), for a program that has c = 0 in its place since the points are independent."""
-    vector = next(each for each in numbers.reading.vectors.values() if each.name == weight)
+    vector = next(each for each in vectors_of(document) if each.name == weight)
     Phi = np.asarray(vector.gram.factor)[vector.seen]
     return Phi.T @ computed if Phi.shape[0] == Phi.shape[1] else computed
 
@@ -89,3 +165,11 @@ def agree(pairs: Sequence[Pair]) -> bool:
     factor = 1.0 if kind == "value" else float(printed @ computed) / size**2
     close = np.linalg.norm(printed - factor * computed) <= ROUNDING * np.linalg.norm(factor * computed)
     return bool(close) and (factor > 0 or (kind == "=" and factor != 0))
+
+
+def transplanted(document: Document, other: Document) -> Document:
+    """The formulas of a document with the numbers of another one, of the same machine on another sample."""
+    moved = copy(other)
+    for formulas in ("primal_objective", "primal_relations", "lagrangian_formula", "dual_objective", "dual_lines"):
+        setattr(moved, formulas, getattr(document, formulas))
+    return moved

@@ -173,6 +173,8 @@ def _peeled(
     match expression:
         case _ if expression.is_constant():
             return
+        case _ if expression.id in names.ledger.losses:
+            pass
         case AddExpression():
             for arg in args:
                 yield from _peeled(reader, arg, weight, name, whole)
@@ -204,7 +206,7 @@ def _peeled(
 
 
 def _cost(reader: Reader, expression: cp.Expression, weight: np.ndarray, name: Monomial, whole: cp.Expression) -> Cost:
-    found = read_loss(expression)
+    found = reader.names.ledger.losses.get(expression.id) or read_loss(expression)
     variables = expression.variables()
     if len(variables) > 1:
         raise CannotDerive(
@@ -214,7 +216,8 @@ def _cost(reader: Reader, expression: cp.Expression, weight: np.ndarray, name: M
     if found is None:
         raise CannotDerive(
             f"the term {_brief(reader, whole)} in {_owner(variables[0])} has a conjugate that is not known",
-            "squares, powers, absolute values, positive parts, logistic, exp, Huber, or a kopt.losses.Loss",
+            "squares, powers, absolute values, positive parts, logistic, exp or huber, or kopt.regularised_risk(loss) "
+            "with a loss of your own",
         )
     factor, loss, inner = found
     read = reader.read(inner)
@@ -262,8 +265,9 @@ class _Brief(Writer):
         return str(variable.name())
 
     def number(self, value: float) -> str:
-        """A number by its name."""
-        return text(self.names.number(value).formula())
+        """A number by its name, a sum in brackets."""
+        name = text(self.names.number(value).formula())
+        return f"({name})" if " + " in name or " - " in name else name
 
     def array(self, value: np.ndarray) -> str:
         """An array by its name, where it has one."""

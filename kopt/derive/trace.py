@@ -17,6 +17,7 @@ import cvxpy as cp
 import numpy as np
 
 from kopt.derive.monomial import ONE, Monomial, number
+from kopt.losses import Loss
 from kopt.sample import Sample
 from kopt.show.formula import Kernel, Name, Over, Words
 from kopt.show.mathematics import text
@@ -29,6 +30,8 @@ class Ledger:
 
     def __init__(self) -> None:
         self._known: dict[tuple[tuple[int, ...], bytes], Monomial] = {}
+        #: What a loss of the declaration wrote, by the id of the expression: a factor, the loss, its argument.
+        self.losses: dict[int, tuple[float, Loss, cp.Expression]] = {}
 
     def note(self, value: Any, monomial: Monomial) -> None:
         """Remember how a number or an array came about; the first name stays.
@@ -272,6 +275,18 @@ class TracingView(ProductView):
         return super().weight(name, kernel, rows, outputs)
 
 
+def _noting(loss: Loss, ledger: Ledger) -> type[Loss]:
+    """The class of a loss that notes what it writes, so that it is known again."""
+    cls = type(loss)
+
+    def expression(self: Loss, t: cp.Expression) -> cp.Expression:
+        written = cls.expression(self, t)
+        ledger.losses[written.id] = (1.0, loss, t)
+        return written
+
+    return type(cls.__name__, (cls,), {"expression": expression, "__module__": cls.__module__})
+
+
 def traced(declared: Any, ledger: Ledger) -> Any:
     """A formulation, or a part of one such as its loss, with parameters that remember their names."""
     twin = copy.copy(declared)
@@ -281,5 +296,7 @@ def traced(declared: Any, ledger: Ledger) -> Any:
             value = TracedNumber(float(value), Monomial.of(Name(field.name)), ledger)
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):
             value = traced(value, ledger)
+            if isinstance(value, Loss):
+                object.__setattr__(value, "__class__", _noting(getattr(declared, field.name), ledger))
         object.__setattr__(twin, field.name, value)
     return twin

@@ -256,7 +256,7 @@ class Writing:
     def image(self, slope: Slope) -> tuple[Monomial, Formula]:
         """A factor without an index, and the entries of minus the slope without it: w is a multiple of them."""
         form = -slope.q
-        numbers = {term.monomial.split()[0] for term in form.terms}
+        numbers = {_split(term.monomial, form.index or "i")[0] for term in form.terms}
         common = next(iter(numbers)) if len(numbers) == 1 else _common(form)
         inside = [(term.monomial / common, self.term(term)[1]) for term in form.terms if term.over is None]
         sums = tuple(replace(t, monomial=t.monomial / common) for t in form.terms if t.over is not None)
@@ -302,7 +302,10 @@ class Writing:
             case SquareOver(slope, a):
                 factor, square = self.squared(slope)
                 scale, below = self._over(a)
-                return (-(factor / (Monomial(Fraction(4)) * scale))).formula(Quotient(square, below))
+                scaled = -(factor / (Monomial(Fraction(4)) * scale))
+                if isinstance(below, Name):
+                    return (scaled / Monomial.of(below)).formula(square)
+                return scaled.formula(Quotient(square, below))
             case Lengths(slopes, _, name):
                 factor, root = self.root(slopes)
                 return (-(name * factor)).formula(root)

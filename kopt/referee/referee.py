@@ -18,7 +18,7 @@ from kopt.referee.evidence import gathered
 from kopt.referee.instances import Instance, random_instances
 from kopt.referee.judge import judged, merged
 from kopt.referee.trial import Trial
-from kopt.referee.verdict import Verdict
+from kopt.referee.verdict import Judgement, Verdict
 from kopt.sample import Sample
 from kopt.views import View
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from kopt.derive.compare import Comparison
 
 Side = Program | Callable[[View], Program]
+# On at most so many instances a claimed dual is put beside the derived one.
+COMPARED = 3
 
 
 def referee(
@@ -91,17 +93,29 @@ def _verdict(
         faults=tuple(merged(evidence.findings)),
         notes=tuple(evidence.notes),
         seconds=time.perf_counter() - start,
-        _compare=partial(_compared, max(instances, key=lambda each: each.sample.n), given, plain),
+        _compare=partial(_compared, _to_compare(instances, judgement), given, plain),
     )
 
 
-def _compared(instance: Instance, given: Sequence[Program], plain: bool) -> Comparison:
-    """The claimed dual beside the derived one; programs that the user holds keep their values."""
+def _to_compare(instances: Sequence[Instance], judgement: Judgement) -> list[Instance]:
+    """Large instances; several where something is wrong, because a bound may be idle on one of them."""
+    by_size = sorted(instances, key=lambda each: -each.sample.n)
+    return by_size[: 1 if judgement is Judgement.EXACT else COMPARED]
+
+
+def _compared(instances: Sequence[Instance], given: Sequence[Program], plain: bool) -> Comparison:
+    """The claimed dual beside the derived one, on the first instance on which they differ, or else on the first.
+
+    Programs that the user holds keep their values.
+    """
     # kopt.derive imports the referee: it is imported here when a comparison is asked for, not before.
     from kopt.derive.compare import compared
 
     with np.errstate(all="ignore"), restored(v for side in given for v in side.variables.values()):
-        return compared(instance, plain)
+        comparisons = [compared(instances[0], plain)]
+        while comparisons[-1].same and len(comparisons) < len(instances):
+            comparisons.append(compared(instances[len(comparisons)], plain))
+        return comparisons[0] if comparisons[-1].same else comparisons[-1]
 
 
 _NOTHING = Sample(np.zeros((1, 1)))

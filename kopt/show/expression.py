@@ -82,7 +82,7 @@ class Writer:
             case MulExpression():
                 return self._matrix_product(args)
             case DivExpression():
-                return f"{self._factor(args[0])} / {self._factor(args[1], matrix=True)}"
+                return f"{self._factor(args[0])} / {_bracketed(self._factor(args[1], matrix=True))}"
             case Sum():
                 return f"sum({self._written(args[0])})"
             case quad_over_lin() if is_ones(args[1]):
@@ -113,6 +113,11 @@ class Writer:
         if value.size and np.all(value == value.flat[0]):
             return self.number(float(value.flat[0]))
         return self.array(value) if "[" in name else name  # a name without brackets was given by somebody
+
+
+def _bracketed(divisor: str) -> str:
+    """A divisor of several words in brackets, unless it stands in some already."""
+    return f"({divisor})" if " " in divisor and not divisor.startswith("(") else divisor
 
 
 def is_ones(expression: cp.Expression) -> bool:
