@@ -107,7 +107,7 @@ def of_loss(loss, offset):
 
 def of_program(primal):
     document = documented(primal, Ledger())
-    return Case(document, {"l": 4}, document.dual.program(None))
+    return Case(document, {}, document.dual.program(None))
 
 
 def programs():
@@ -468,11 +468,17 @@ def section(name, title):
 
 
 def test_each_loss_has_a_name_of_its_own():
-    dual, where = section("two losses", "Dual").text(), section("two losses", "Where").text()
-    assert "loss1*(" in dual
-    assert "loss2*(" in dual
+    where = section("two losses", "Where").text()
+    assert "loss1(z_i)" in section("two losses", "Primal").text()
+    assert "loss2*(" in section("two losses", "Dual").text()
     assert "loss1(t) = " in where
     assert "loss2(t) = ln(1 + exp(-t))" in where
+
+
+def test_numbers_in_brackets_are_added_up():
+    assert "(-epsilon + t[0]_i)" not in section("SquaredEpsilonInsensitive", "Primal").text()
+    assert "(t[0]_i - epsilon)_+^2" in section("SquaredEpsilonInsensitive", "Primal").text()
+    assert "epsilon sum_i (alpha[0]_i - alpha[1]_i)" in section("SquaredEpsilonInsensitive", "Dual").text()
 
 
 def test_names_that_some_points_do_not_have_are_explained():

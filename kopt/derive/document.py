@@ -13,7 +13,8 @@ from kopt.derive.monomial import Monomial, negated
 from kopt.derive.pieces import Arrow, Conjugate, Lengths, Piece, Slope, Square, SquareOver
 from kopt.derive.reading import Reading, is_squared
 from kopt.derive.section import NOT_NEGATIVE, Cell, Given, Phrase, Rows, Section, listed
-from kopt.derive.writing import ZERO, Writing, is_negative, total_of
+from kopt.derive.sums import ZERO, is_negative, total_of
+from kopt.derive.writing import Writing
 from kopt.losses import Loss
 from kopt.show.formula import Call, Formula, Name, Number, Product, Relation, Sum
 from kopt.show.mathematics import latex

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from kopt.derive.affine import Form, Part
-from kopt.derive.reading import Reading, Row
+from kopt.derive.reading import Reading
 
 Labels = Mapping[str, list[tuple[float, ...]]]
 
@@ -35,7 +35,7 @@ def where_defined(reading: Reading, labels: Labels) -> dict[float, list[str]]:
     """The names that there are for all classes of points but one, by that class."""
     found: dict[float, list[str]] = {}
     y = np.zeros(0) if reading.y is None else reading.y
-    for name, keys in labels.items() if len(y) else ():
+    for name, keys in labels.items() if len(np.unique(y)) < len(y) else ():
         at = np.array([int(key[0]) - 1 for key in keys if key], dtype=int)
         if not _runs_over_points(reading, name) or len(at) == len(y):
             continue
@@ -67,7 +67,7 @@ def _points(reading: Reading) -> dict[str, np.ndarray]:
                 seen = _seen(reading, part, found)
                 if seen is not None and len(seen) == row.affine.rows:
                     found[name] = seen
-            _tie(reading, name, row, own, found)
+            _tie(reading, name, own, found)
     return found
 
 
@@ -80,7 +80,7 @@ def _seen(reading: Reading, part: Part, found: Mapping[str, np.ndarray]) -> np.n
     return points if part.selection is None else points[part.selection]
 
 
-def _tie(reading: Reading, name: str, row: Row, own: list[Part], found: dict[str, np.ndarray]) -> None:
+def _tie(reading: Reading, name: str, own: list[Part], found: dict[str, np.ndarray]) -> None:
     for part in own if name in found else ():
         if _is_tied(reading, part) and reading.index[part.variable.id] == "i":
             found.setdefault(part.variable.name(), found[name])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -13,9 +13,33 @@ import numpy as np
 from kopt.derive.affine import Affine, Form, Part
 from kopt.derive.dual import Ball, Bound, Dual
 from kopt.derive.forms import LinearForm, Term
-from kopt.derive.monomial import ONE, Monomial, mentions, product, reindexed
+from kopt.derive.monomial import ONE, Monomial, product, reindexed
 from kopt.derive.pieces import Arrow, Conjugate, Image, Lengths, Piece, Slope, Square, SquareOver
 from kopt.derive.reading import Cost, Reading, Row, is_squared, label_of, points_of
+from kopt.derive.sums import (
+    ONE_ITSELF,
+    ZERO,
+    Scaled,
+    added,
+    collected,
+    common_size,
+    factors_of,
+    grouped,
+    has_norm,
+    indices,
+    opposite,
+    over_index,
+    renamed,
+    split_by,
+    squared,
+    squared_factors,
+    summed,
+    unsigned,
+    without_minus,
+)
+from kopt.derive.sums import (
+    total_of as total_of,
+)
 from kopt.losses import Loss
 from kopt.losses.absolute import Absolute
 from kopt.losses.exponential import Exponential
@@ -40,36 +64,10 @@ from kopt.show.formula import (
     Quotient,
     Relation,
     Sum,
-    Words,
 )
 
-Scaled: TypeAlias = tuple[Monomial, Formula]
 Sign: TypeAlias = Literal["=", "<=", ">="]
-ZERO, ONE_ITSELF = Number(0), Number(1)
-NOTHING = Monomial(Fraction(0))
 _HALF = Fraction(1, 2)
-
-
-def total_of(terms: Iterable[Formula]) -> Formula:
-    """A sum that begins with a positive term where it has one, or its only term, or 0."""
-    found = list(terms)
-    if not found:
-        return ZERO
-    first = next((k for k, term in enumerate(found) if not is_negative(term)), 0)
-    found.insert(0, found.pop(first))
-    return found[0] if len(found) == 1 else Sum(tuple(found))
-
-
-def is_negative(formula: Formula) -> bool:
-    """Whether a minus sign stands in front of a formula."""
-    match formula:
-        case Number(value):
-            return value < 0
-        case Product(factors):
-            return is_negative(factors[0])
-        case Quotient(above, _):
-            return is_negative(above)
-    return False
 
 
 class Writing:
@@ -123,7 +121,7 @@ class Writing:
                 totals.setdefault(label, []).append(core)
             else:
                 entries.append(core)
-        entries += [(constant, ONE_ITSELF) for constant in _added(affine.constants)]
+        entries += [(constant, ONE_ITSELF) for constant in added(affine.constants)]
         return [*grouped(entries), *(f for letter, terms in totals.items() for f in summed(terms, letter))]
 
     def _label(self, row: Row, part: Part) -> str:
@@ -140,7 +138,7 @@ class Writing:
             entry = Name(part.letter, tuple(x for x in (row.index, inner) if x))
             return monomial, Over(product(entry, self.variable(part.variable, inner)), (inner,))
         if label == "j" and row.index != "i":
-            monomial = _renamed(monomial, "i", "j")
+            monomial = renamed(monomial, "i", "j")
         return monomial, self.variable(part.variable, label)
 
     def cost(self, cost: Cost) -> Formula:
@@ -148,7 +146,7 @@ class Writing:
         index = self.reading.index[cost.variable.id]
         x = self.variable(cost.variable, index)
         terms = [(cost.slope_name, x)] + ([] if cost.shift_name is None else [(cost.shift_name, ONE_ITSELF)])
-        return _over_index(cost.weight_name, self._loss(cost.loss, terms), index)
+        return over_index(cost.weight_name, self._loss(cost.loss, terms), index)
 
     def _loss(self, loss: Loss, t: list[Scaled]) -> Formula:
         """A loss at t: as a formula where it has a short one, else by the name that a legend explains."""
@@ -158,11 +156,11 @@ class Writing:
             case Absolute():
                 return Call("abs", (total_of(grouped(t)),))
             case Logistic():
-                return Call("log", (Sum((ONE_ITSELF, Call("exp", (_opposite(t),)))),))
+                return Call("log", (Sum((ONE_ITSELF, Call("exp", (opposite(t),)))),))
             case Exponential():
-                return Call("exp", (_opposite(t),))
+                return Call("exp", (opposite(t),))
             case Hinge() | SquaredHinge() | PowerHinge():
-                return self._hinge(loss, Positive(_opposite(t, ONE)))
+                return self._hinge(loss, Positive(opposite(t, ONE)))
         return Call(self.named(loss), (total_of(grouped(t)),))
 
     def named(self, loss: Loss) -> str:
@@ -183,8 +181,8 @@ class Writing:
         terms = self._terms_of(row, row.affine)
         costs = [self.cost(cost) for cost in row.costs]
         lengths = [length.name.formula(Norm(Name(length.variable.name()))) for length in row.lengths]
-        vectors = [t for t in terms if _has_norm(t)]
-        return total_of([*vectors, *costs, *lengths, *(t for t in terms if not _has_norm(t))])
+        vectors = [t for t in terms if has_norm(t)]
+        return total_of([*vectors, *costs, *lengths, *(t for t in terms if not has_norm(t))])
 
     def relation(self, row: Row) -> Relation:
         """A constraint as it was declared, the side with a vector or the variables on the left."""
@@ -206,14 +204,14 @@ class Writing:
 
     def multiplier(self, name: str) -> Formula:
         """A multiplier with its index."""
-        return Name(name, _index(self.reading.constraints[name].index))
+        return Name(name, indices(self.reading.constraints[name].index))
 
     def priced(self, row: Row) -> Formula:
         """multiplier * residual, summed over the rows."""
         assert row.multiplier is not None
         residual = self.row(row)
         price = self.multiplier(row.multiplier)
-        negative = _only_negative(residual)
+        negative = without_minus(residual)
         body = product(price, residual if negative is None else negative)
         whole: Formula = Over(body, (row.index,)) if row.index else body
         return whole if negative is None else Product((Number(-1), whole))
@@ -222,7 +220,7 @@ class Writing:
 
     def term(self, term: Term) -> Scaled:
         """The coefficient of a term, and the multiplier with its index; the coefficient inside a sum stays inside."""
-        core: Formula = ONE_ITSELF if term.multiplier is None else Name(term.multiplier, _index(term.index))
+        core: Formula = ONE_ITSELF if term.multiplier is None else Name(term.multiplier, indices(term.index))
         return term.monomial, core
 
     def form(self, form: LinearForm, constants: bool = True) -> Formula:
@@ -232,7 +230,7 @@ class Writing:
     def form_terms(self, form: LinearForm, constants: bool = True) -> list[Formula]:
         """The terms of a linear form."""
         kinds: dict[tuple[str, str] | None, list[Scaled]] = {}
-        for term in form.terms:
+        for term in collected(form.terms):
             if term.multiplier is not None or constants:
                 kinds.setdefault(None if term.over is None else (term.letter, term.over), []).append(self.term(term))
         return [f for kind, terms in kinds.items() for f in (summed(terms, *kind) if kind else grouped(terms))]
@@ -256,8 +254,8 @@ class Writing:
     def image(self, slope: Slope) -> tuple[Monomial, Formula]:
         """A factor without an index, and the entries of minus the slope without it: w is a multiple of them."""
         form = -slope.q
-        numbers = {_split(term.monomial, form.index or "i")[0] for term in form.terms}
-        common = next(iter(numbers)) if len(numbers) == 1 else _common(form)
+        numbers = {split_by(term.monomial, form.index or "i")[0] for term in form.terms}
+        common = next(iter(numbers)) if len(numbers) == 1 else common_size(form)
         inside = [(term.monomial / common, self.term(term)[1]) for term in form.terms if term.over is None]
         sums = tuple(replace(t, monomial=t.monomial / common) for t in form.terms if t.over is not None)
         return common, total_of([*grouped(inside), *self.form_terms(LinearForm("", sums, {}, np.zeros(1)))])
@@ -265,13 +263,13 @@ class Writing:
     def squared(self, slope: Slope) -> tuple[Monomial, Formula]:
         """A factor and ||slope||^2 without it."""
         common, entry = self.image(slope)
-        factor = _squared(common)
+        factor = squared(common)
         if isinstance(slope, Arrow):
             index = slope.q.index
             square = Power(entry, Number(2))
             return factor, Over(square, (index,)) if index else square
-        entry = self._apart(_positive(entry))
-        pair = [*_factors(entry), *_factors(reindexed(entry, "i", "j"))]
+        entry = self._apart(unsigned(entry))
+        pair = [*factors_of(entry), *factors_of(reindexed(entry, "i", "j"))]
         pair.sort(key=self._rank)
         return factor, Over(Product((*pair, self.kernel(slope.weight))), ("i", "j"))
 
@@ -333,14 +331,14 @@ class Writing:
         """-sum_i weight_i loss*(u_i)."""
         cost, index = piece.cost, piece.slope.index
         if piece.square is None:
-            return _over_index(-cost.weight_name, Call(f"{self.named(cost.loss)}*", (self.form(piece.u),)), index)
+            return over_index(-cost.weight_name, Call(f"{self.named(cost.loss)}*", (self.form(piece.u),)), index)
         if not piece.square:
             return ZERO
         scale = self.reading.names.number(piece.square) / (cost.weight_name * cost.slope_name ** Fraction(2))
         common, entry = self.image(Arrow(cost.variable.name(), piece.slope))
-        squared, rest = _squared_factors(common, entry)
+        squared, rest = squared_factors(common, entry)
         coefficient = (scale * squared).without_squares_of(self.signs)
-        return _over_index(-coefficient, Power(rest, Number(2)), index)
+        return over_index(-coefficient, Power(rest, Number(2)), index)
 
     def dual_objective(self, dual: Dual) -> Formula:
         """The objective of the dual as a maximisation."""
@@ -369,132 +367,4 @@ class Writing:
         common, entry = self.image(slope)
         if isinstance(slope, Arrow):
             return common, entry
-        return common, Over(product(*_factors(entry), self.phi(slope.weight, "i")), ("i",))
-
-
-def grouped(terms: Sequence[Scaled]) -> list[Formula]:
-    """Terms with the same symbols in their coefficients stand together in brackets: y_i (<w, phi(x_i)> + b)."""
-    kinds: dict[object, list[Scaled]] = {}
-    for k, (monomial, core) in enumerate(terms):
-        alone = core == ONE_ITSELF or not monomial.powers
-        kinds.setdefault(k if alone else frozenset(monomial.powers), []).append((monomial, core))
-    return [_bracketed(kind) for kind in kinds.values()]
-
-
-def _bracketed(terms: list[Scaled]) -> Formula:
-    """Terms whose coefficients have the same symbols."""
-    if len(terms) == 1:
-        monomial, core = terms[0]
-        return monomial.formula() if core == ONE_ITSELF else monomial.formula(core)
-    base = next((monomial for monomial, _ in terms if monomial.number > 0), terms[0][0])
-    return base.formula(total_of((Monomial(m.number) / Monomial(base.number)).formula(core) for m, core in terms))
-
-
-def summed(terms: Sequence[Scaled], letter: str = "i", where: str = "") -> list[Formula]:
-    """Terms summed over the same index, those with the same factor outside in one sum."""
-    groups: dict[Monomial, list[Scaled]] = {}
-    for monomial, core in terms:
-        outer, inner = _split(monomial, letter)
-        key = Monomial(Fraction(1), outer.powers)
-        groups.setdefault(key, []).append((Monomial(outer.number) * inner, core))
-    found = []
-    for outer, members in groups.items():
-        sizes = {_size(m) for m, _ in members}
-        common = Monomial(sizes.pop()) if len(sizes) == 1 else ONE
-        if all(m.number < 0 for m, _ in members):
-            common = -common
-        inside = [(m / common, core) for m, core in members]
-        inside, condition = _condition(inside, where)
-        found.append((outer * common).formula(Over(total_of(grouped(inside)), (letter,), condition)))
-    return found
-
-
-def _condition(terms: list[Scaled], where: str) -> tuple[list[Scaled], str]:
-    """A factor [y_i > 0] that all terms share becomes the condition of the sum."""
-    for symbol, _ in terms[0][0].powers if not where else ():
-        if isinstance(symbol, Words) and all((symbol, 1) in m.powers for m, _ in terms):
-            stripped = [(m / Monomial.of(symbol), core) for m, core in terms]
-            return stripped, symbol.text[1:-1]
-    return terms, where
-
-
-def _split(monomial: Monomial, letter: str) -> tuple[Monomial, Monomial]:
-    inner = tuple((s, e) for s, e in monomial.powers if mentions(s, letter))
-    outer = tuple((s, e) for s, e in monomial.powers if not mentions(s, letter))
-    return Monomial(monomial.number, outer), Monomial(Fraction(1), inner)
-
-
-def _common(form: LinearForm) -> Monomial:
-    """The size of the numbers in a form where it is the same, without a sign."""
-    sizes = {_size(term.monomial) for term in form.terms}
-    return Monomial(sizes.pop()) if len(sizes) == 1 else ONE
-
-
-def _added(monomials: Iterable[Monomial]) -> list[Monomial]:
-    """Constants with the same symbols, added."""
-    found: dict[object, Monomial] = {}
-    for monomial in monomials:
-        key = frozenset(monomial.powers)
-        found[key] = found[key] + monomial if key in found else monomial
-    return [monomial for monomial in found.values() if monomial.number]
-
-
-def _renamed(monomial: Monomial, old: str, new: str) -> Monomial:
-    return Monomial(monomial.number, tuple((reindexed(s, old, new), e) for s, e in monomial.powers))
-
-
-def _over_index(coefficient: Monomial, body: Formula, index: str) -> Formula:
-    outer, inner = _split(coefficient, index or "i")
-    inside = inner.formula(body) if inner.powers else body
-    return outer.formula(Over(inside, (index,))) if index else outer.formula(inside)
-
-
-def _squared_factors(common: Monomial, entry: Formula) -> tuple[Monomial, Formula]:
-    """The square of the coefficient of an entry that is a single product, and what is left to be squared."""
-    *others, last = _factors(entry)
-    if not others or not all(isinstance(each, Name | Number) for each in (*others, last)):
-        return _squared(common), _positive(entry)
-    for factor in others:
-        common = common * (Monomial.constant(factor.value) if isinstance(factor, Number) else Monomial.of(factor))
-    return _squared(common), last
-
-
-def _size(monomial: Monomial) -> Fraction | float:
-    return -monomial.number if monomial.number < 0 else monomial.number
-
-
-def _squared(monomial: Monomial) -> Monomial:
-    return Monomial(_size(monomial), monomial.powers) ** Fraction(2)
-
-
-def _positive(entry: Formula) -> Formula:
-    """Without a minus sign in front: only squares are taken of it."""
-    if isinstance(entry, Product) and entry.factors[0] == Number(-1):
-        return product(*entry.factors[1:])
-    return entry
-
-
-def _factors(formula: Formula) -> tuple[Formula, ...]:
-    return formula.factors if isinstance(formula, Product) else (formula,)
-
-
-def _index(index: str) -> tuple[str, ...]:
-    return (index,) if index else ()
-
-
-def _has_norm(formula: Formula) -> bool:
-    return any(isinstance(f, Inner | Norm) for f in _factors(formula))
-
-
-def _only_negative(formula: Formula) -> Formula | None:
-    """The residual of a constraint x >= 0 without its minus sign; None for any other."""
-    if isinstance(formula, Product) and isinstance(formula.factors[0], Number) and formula.factors[0].value == -1:
-        return product(*formula.factors[1:])
-    return None
-
-
-def _opposite(t: list[Scaled], plus: Monomial = NOTHING) -> Formula:
-    """plus - t."""
-    shift = plus - sum((m for m, core in t if core == ONE_ITSELF), NOTHING)
-    terms = [(shift, ONE_ITSELF)] if shift.number else []
-    return total_of(grouped([*terms, *((-m, core) for m, core in t if core != ONE_ITSELF)]))
+        return common, Over(product(*factors_of(entry), self.phi(slope.weight, "i")), ("i",))
