@@ -121,11 +121,14 @@ class Names:
         return self._lettered(expression, value)
 
     def number(self, value: float) -> Monomial:
-        """What a number is called, where it is a simple multiple of one with a name, or one less than it."""
+        """What a number is called, where it is made of one with a name: a multiple, a fraction, one less than it."""
         for multiple in (1.0, 2.0, 4.0, 0.5, 0.25):
             known = self.ledger.name_of(multiple * value)
             if known is not None and known.powers:
                 return known / Monomial.constant(multiple)
+            known = self.ledger.name_of(multiple / value) if value else None
+            if known is not None and known.powers:
+                return Monomial.constant(multiple) / known
         above = self.ledger.name_of(1.0 + value)
         return above - ONE if above is not None and above.powers else Monomial.constant(value)
 
@@ -140,6 +143,10 @@ class Names:
     def anonymous(self, matrix: sp.csr_array) -> str:
         """A letter for a matrix that stands nowhere in the declaration."""
         return self._fresh(self._MATRICES, matrix.toarray())
+
+    def letter(self, value: float) -> Monomial:
+        """A letter for a number that is made of the sample's."""
+        return Monomial.of(Name(self._fresh(self._LETTERS, np.asarray(value))))
 
     def _lettered(self, expression: cp.Expression, value: np.ndarray) -> Monomial:
         letter = _given_name(expression) or self._fresh(self._LETTERS, value)
@@ -268,16 +275,20 @@ class Reader:
             monomial = name * part.monomial
             if part.alone:
                 whole = affine.rows == self.points
-                monomial = total(monomial) if whole else self.names.number(float(matrix.sum()))
+                monomial = total(monomial) if whole else self._of_some(float(matrix.sum()))
                 parts.append(replace(part, matrix=matrix, monomial=monomial))
             else:
                 parts.append(replace(part, matrix=matrix, monomial=monomial, form=Form.TOTAL))
         offset = np.atleast_1d(values @ affine.offset)
         if affine.rows == self.points:
             constants = tuple(total(name * constant) for constant in affine.constants)
-        else:  # over some of the points only, the sum is the number that it is
-            constants = (self.names.number(float(offset[0])),) if offset[0] else ()
+        else:
+            constants = (self._of_some(float(offset[0])),) if offset[0] else ()
         return Affine(1, True, tuple(parts), constants, offset)
+
+    def _of_some(self, value: float) -> Monomial:
+        """A sum over some of the points has a letter of its own; one in a program without a sample is its value."""
+        return Monomial.constant(value) if self.points is None else self.names.letter(value)
 
     def _by_numbers(self, expression: cp.Expression) -> Affine:
         """Matrices with letters of their own."""

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kopt.derive.document import Document, Section
-from kopt.derive.dual import Dual, raw_dual
+from kopt.derive.cannot import CannotDerive
+from kopt.derive.document import Document
+from kopt.derive.dual import raw_dual
+from kopt.derive.merge import merged
+from kopt.derive.numbers import constants_of
+from kopt.derive.printed import printed_dual_agrees, printed_primal_agrees, transplanted
 from kopt.derive.reading import Reading, read_program
+from kopt.derive.section import Section
 from kopt.derive.simplify import simplified
 from kopt.derive.trace import Ledger, TracingView, traced
 from kopt.errors import InputError, KoptError
@@ -20,7 +25,13 @@ from kopt.program import Program
 from kopt.referee import Judgement, Verdict, referee
 from kopt.referee.instances import Instance, random_instances
 from kopt.sample import Sample
-from kopt.views import ExplicitView, View
+from kopt.views import ExplicitView, ProductView, View
+
+
+OF_ONE_SAMPLE = (
+    "Some numbers above belong to the sample on which this was written: build them from s.n, s.y and the parameters, or "
+    'name them, s.named("d", ...).'
+)
 
 
 class Unconfirmed(KoptError):
@@ -64,9 +75,11 @@ class Derivation:
 
     def latex(self) -> str:
         """The derivation as a fragment of LaTeX: paragraphs and displayed formulas."""
-        return "\n\n".join(
-            rf"\paragraph{{{section.title}}}" + f"\n\\[\n{section.latex()}\n\\]" for section in self.sections
-        )
+        parts = []
+        for section in self.sections:
+            remark = f"\n{section.remark}" if section.remark else ""
+            parts.append(rf"\paragraph{{{section.title}}}" + f"\n\\[\n{section.latex()}\n\\]" + remark)
+        return "\n\n".join(parts)
 
     @property
     def formulas(self) -> dict[str, str]:
@@ -130,11 +143,10 @@ def derive(
 def _of_formulation(given: Any, costs: bool, instances: int, seed: int) -> Derivation:
     cls = given if isinstance(given, type) else type(given)
     derived = with_derived_dual(cls)
-    chosen = max(random_instances(given, 6, seed), key=lambda each: each.sample.n)
-    document = _document(chosen, costs)
     machine = derived if isinstance(given, type) else derived(**vars(given))
+    written = _written(list(random_instances(given, 6, seed)), costs)
     verdict = _confirmed(referee(machine, instances=instances, seed=seed))
-    return Derivation(cls.__name__, machine, verdict, tuple(document.sections))
+    return Derivation(cls.__name__, machine, verdict, _sections(written.document, written.general))
 
 
 def _of_program(primal: Program, instances: int, seed: int) -> Derivation:
@@ -143,7 +155,8 @@ def _of_program(primal: Program, instances: int, seed: int) -> Derivation:
     program = dual.program(None)
     verdict = _confirmed(referee(primal=primal, dual=program, instances=instances, seed=seed))
     document = Document(reading, raw_dual(reading), dual)
-    return Derivation("Program", None, verdict, tuple(document.sections), program)
+    _check_print(document, program, {})
+    return Derivation("Program", None, verdict, _sections(document, general=True), program)
 
 
 def _confirmed(verdict: Verdict) -> Verdict:
@@ -151,15 +164,86 @@ def _confirmed(verdict: Verdict) -> Verdict:
         fault = f" ({verdict.faults[0].what})" if verdict.faults else ""
         raise Unconfirmed(
             f"The referee calls the derived dual {verdict.judgement.word}, not exact{fault}.",
-            "Declare the dual by hand, and report the primal: this is a fault of kopt.derive.",
+            "Make sure that the primal has an optimum; if it has, this is a fault of kopt.derive: declare the dual "
+            "by hand, and report the primal.",
         )
     return verdict
 
 
-def _document(instance: Instance, costs: bool) -> Document:
-    sample = instance.sample if costs else instance.sample.relabelled(instance.sample.y, costs=None)
-    reading = _read(_unmistakable(instance.formulation), sample, costs)
-    return Document(reading, raw_dual(reading), simplified(raw_dual(reading)))
+def _sections(document: Document, general: bool) -> tuple[Section, ...]:
+    """The sections, with the dual in merged multipliers after the dual where there are pairs."""
+    sections = list(document.sections)
+    pairs = merged(document.dual)
+    if pairs is not None:
+        place = next(k for k, section in enumerate(sections) if section.title == "Dual")
+        sections.insert(place + 1, pairs.section())
+    if not general:
+        sections.append(Section("Note", ((OF_ONE_SAMPLE,),)))
+    return tuple(sections)
+
+
+class _Written(NamedTuple):
+    """A document, and whether it holds for other samples and parameters as well."""
+
+    document: Document
+    general: bool
+
+
+def _written(instances: list[Instance], costs: bool) -> _Written:
+    """The derivation written on the instance that mixes up least, and tried on another one."""
+    first, *others = sorted(instances, key=_telling, reverse=True)
+    document, constants = _document(first, costs)
+    _check_print(document, document.dual.program(ExplicitView(_sample(first, costs))), constants)
+    general = True
+    for other in others[:1]:
+        elsewhere, numbers = _document(other, costs)
+        moved = transplanted(document, elsewhere)
+        program = elsewhere.dual.program(ExplicitView(_sample(other, costs)))
+        alike = list(document.primal_relations) == list(elsewhere.primal_relations)
+        general = alike and printed_dual_agrees(moved, program, numbers) and printed_primal_agrees(moved, numbers)
+    return _Written(document, general)
+
+
+def _telling(instance: Instance) -> tuple[bool, int]:
+    """How much an instance tells apart: a diagonal of K from a number, and one index set from another."""
+    varied = all(bool(np.ptp(gram.diagonal)) for gram in instance.sample.grams.values())
+    return varied, instance.sample.n
+
+
+def _check_print(document: Document, program: Program, constants: dict[str, Any]) -> None:
+    """Refuse formulas that do not evaluate to what the programs do."""
+    if not (printed_dual_agrees(document, program, constants) and printed_primal_agrees(document, constants)):
+        raise Unconfirmed(
+            "The derived dual is confirmed, but its formulas do not evaluate to it.",
+            "Use kopt.derived_dual(formulation, s) for the program, and report the primal: this is a fault of "
+            "kopt.derive.",
+        )
+
+
+def _sample(instance: Instance, costs: bool) -> Sample:
+    return instance.sample if costs else instance.sample.relabelled(instance.sample.y, costs=None)
+
+
+def _document(instance: Instance, costs: bool) -> tuple[Document, dict[str, Any]]:
+    """The derivation on an instance, and the numbers that its letters stand for."""
+    sample, formulation = _sample(instance, costs), _unmistakable(instance.formulation)
+    names = _names(formulation, sample)
+    letter = next(each for each in ("c", "p", "kappa", "cost") if each not in names) if costs else ""
+    view = TracingView(sample, Ledger(), letter)
+    reading = _read(formulation, view)
+    document = Document(reading, raw_dual(reading), simplified(raw_dual(reading)))
+    return document, constants_of(formulation, sample, view.letters)
+
+
+def _names(formulation: Formulation, sample: Sample) -> set[str]:
+    """The names of variables and multipliers; refused where one of them is a parameter's as well."""
+    view = ProductView(sample)
+    program = primal_of(formulation, view)
+    own = {name.partition(".")[0] for name in program.variables} | set(program.constraints)
+    known = {"l": "the number of points", **dict.fromkeys(vars(formulation), "a parameter")}
+    for name in own & set(known):
+        raise CannotDerive(f"{name!r} is the name of a variable or a multiplier and of {known[name]}", "another name")
+    return own | set(view.weights)
 
 
 def _unmistakable(declared: Any) -> Any:
@@ -175,16 +259,13 @@ def _unmistakable(declared: Any) -> Any:
     return dataclasses.replace(declared, **changed)
 
 
-def _read(formulation: Formulation, sample: Sample, costs: bool) -> Reading:
-    ledger = Ledger()
-    view = TracingView(sample, ledger, costs)
-    return read_program(primal_of(traced(formulation, ledger), view), ledger, view)
+def _read(formulation: Formulation, view: TracingView) -> Reading:
+    return read_program(primal_of(traced(formulation, view.ledger), view), view.ledger, view)
 
 
 def derived_dual(formulation: Formulation, s: View) -> Program:
-    """The dual of a formulation on a sample, derived from its primal."""
-    dual: Dual = simplified(raw_dual(_read(formulation, s.sample, costs=True)))
-    return dual.program(s)
+    """The dual of a formulation on a sample, derived from its primal; `kopt.derive` says whether it is right."""
+    return simplified(raw_dual(_read(formulation, TracingView(s.sample, Ledger())))).program(s)
 
 
 def with_derived_dual(cls: type[Formulation]) -> type[Formulation]:

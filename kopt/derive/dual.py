@@ -116,7 +116,7 @@ class Dual:
         given = {name: each.expression(s, variables) for name, each in self.eliminated.items()}
         # A multiplier that occurs in combinations only would not be found among the variables.
         seen = {v.name() for part in (total, *constraints.values(), *domain) for v in part.variables()}
-        given |= {name: variable for name, variable in variables.items() if name not in seen}
+        total = sum((0.0 * cp.sum(v) for name, v in variables.items() if name not in seen), total)
         sense = cp.Maximize if self._sign > 0 else cp.Minimize
         return Program(sense(total), constraints, domain=domain, multipliers=given)
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from copy import copy
 from typing import Any, NamedTuple
 
+import cvxpy as cp
 import numpy as np
 
 from kopt.derive.document import Document
@@ -81,8 +82,20 @@ def draw_multipliers(program: Program, rng: np.random.Generator) -> dict[str, np
             values[name] = sign * 0.8**attempt * rng.uniform(0.2, 1.0, variable.shape)
             variable.save_value(values[name])
         if np.isfinite(program.objective.expr.value):
-            break
-    return values
+            return values
+    return _feasible(program, rng)
+
+
+def _feasible(program: Program, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """A point between those of the feasible set that are nearest to random ones, left in the variables."""
+    found = []
+    for _ in range(4):
+        away = sum(cp.sum_squares(v - rng.normal(size=v.shape)) for v in program.variables.values())
+        cp.Problem(cp.Minimize(away), [*program.constraints.values(), *program.domain]).solve(solver=cp.CLARABEL)
+        found.append({name: variable.value for name, variable in program.variables.items()})
+    for name, variable in program.variables.items():
+        variable.save_value(np.mean([point[name] for point in found], axis=0))
+    return {name: variable.value for name, variable in program.variables.items()}
 
 
 def draw_both(document: Document, rng: np.random.Generator) -> tuple[Values, Values]:

@@ -27,11 +27,14 @@ from kopt.derive.monomial import ONE, Monomial, number
 from kopt.derive.trace import Ledger, TracingView
 from kopt.losses import Loss
 from kopt.losses import read as read_loss
+from kopt.losses.excess import Excess
+from kopt.losses.hinge import Hinge
 from kopt.losses.squared import Squared
+from kopt.losses.squared_excess import SquaredExcess
+from kopt.losses.squared_hinge import SquaredHinge
 from kopt.program import Program
 from kopt.show.expression import Writer
 from kopt.show.mathematics import text
-from kopt.terms import additive_terms
 from kopt.views.products import ProductVector
 
 
@@ -107,8 +110,17 @@ class Reading:
 
 def read_program(primal: Program, ledger: Ledger, view: TracingView | None = None) -> Reading:
     """Read a primal; refuse what has no separable Lagrangian."""
+    for name, variable in primal.variables.items():
+        if variable.ndim > 1:
+            raise CannotDerive(f"the variable {name.partition('.')[0]} is a matrix", "scalars and vectors")
+    if not primal.constraints:
+        raise CannotDerive(
+            "the primal has no constraint, so that there are no multipliers",
+            'a variable for what is curved, with its defining constraint, such as {"alpha": t == ...}',
+        )
     vectors = {} if view is None else view.leaves
-    taken = {*primal.variables, *primal.constraints, "l", "y", "x", "k", "i", "j", "c", "phi"}
+    named = {each.name() for each in primal.problem().constants() if each.name()[:1].isalpha()}
+    taken = {*primal.variables, *primal.constraints, *named, "l", "y", "x", "k", "i", "j", "c", "phi", "L"}
     names = Names(ledger, taken)
     reader = Reader(names, None if view is None else int(view.sample.n))
     objective = _row(reader, None, None, primal.sign * primal.objective.expr)
@@ -119,6 +131,7 @@ def read_program(primal: Program, ledger: Ledger, view: TracingView | None = Non
     if view is not None:
         reading.y, reading.points = view.sample.y, int(view.sample.n)
     _letter(reading, reading.points)
+    _settle_selections(reading)
     return reading
 
 
@@ -136,28 +149,43 @@ def _constraint(reader: Reader, name: str, cone: Cone, constraint: Any) -> Row:
 
 
 def _row(reader: Reader, name: str | None, cone: Cone | None, expression: cp.Expression) -> Row:
-    affine: cp.Expression | None = None
+    affine: list[cp.Expression] = []
     costs: list[Cost] = []
     lengths: list[Length] = []
-    for term in additive_terms(expression) if not expression.is_affine() else []:
-        written = term.expression if term.coefficient == 1 else term.coefficient * term.expression
-        if written.is_affine():
-            affine = written if affine is None else affine + written
-        else:
-            for cost in _costs(reader, written):
-                (lengths if isinstance(cost, Length) else costs).append(cost)  # type: ignore[arg-type]
-    if expression.is_affine():
-        affine = expression
-    if affine is None:
-        affine = cp.Constant(np.zeros(expression.shape))
-    read = reader.read(affine)
-    if (costs or lengths) and expression.ndim:
-        raise CannotDerive(
-            f"the constraint {name!r} has a curved term in each of its rows", "a single row, or affine rows"
-        )
+    for term in _summands(expression):
+        if term.is_affine():
+            affine.append(term)
+            continue
+        if expression.ndim:
+            raise CannotDerive(
+                f"the constraint {name!r} has the curved term {_brief(reader, term)} in each of its rows",
+                "a single row, or affine rows",
+            )
+        for cost in _costs(reader, term):
+            (lengths if isinstance(cost, Length) else costs).append(cost)  # type: ignore[arg-type]
+    read = reader.read(sum(affine[1:], affine[0]) if affine else cp.Constant(np.zeros(expression.shape)))
     if read.rows != expression.size:
         raise CannotDerive(f"the constraint {name!r} mixes rows of different numbers", "rows of one kind")
     return Row(name, cone, read, tuple(costs), tuple(lengths))
+
+
+def _summands(expression: cp.Expression) -> list[cp.Expression]:
+    """The terms of a sum, factors of brackets multiplied into them; what is affine stays as it is written."""
+    args = expression.args
+    match expression:
+        case _ if expression.is_affine():
+            return [expression]
+        case AddExpression():
+            return [term for arg in args for term in _summands(arg)]
+        case NegExpression():
+            return [-term for term in _summands(args[0])]
+        case DivExpression() if args[1].is_constant() and args[1].is_scalar():
+            return [term / args[1] for term in _summands(args[0])]
+        case multiply() | MulExpression():
+            for factor, other in (args, args[::-1]):
+                if factor.is_constant() and factor.is_scalar():
+                    return [factor * term for term in _summands(other)]
+    return [expression]
 
 
 def _costs(reader: Reader, expression: cp.Expression) -> Iterator[Cost | Length]:
@@ -219,7 +247,7 @@ def _cost(reader: Reader, expression: cp.Expression, weight: np.ndarray, name: M
             "squares, powers, absolute values, positive parts, logistic, exp or huber, or kopt.regularised_risk(loss) "
             "with a loss of your own",
         )
-    factor, loss, inner = found
+    factor, loss, inner = _from_zero(*found)
     read = reader.read(inner)
     variable = variables[0]
     part = read.parts[0]
@@ -231,11 +259,21 @@ def _cost(reader: Reader, expression: cp.Expression, weight: np.ndarray, name: M
         )
     slope, shift = part.matrix.diagonal(), read.offset
     slope_name = _plain_number(slope) or part.monomial
-    shift_name = None if not read.constants else sum(read.constants[1:], read.constants[0])
+    shift_name = sum(read.constants[1:], read.constants[0]) if read.constants and shift.any() else None
     weight = np.broadcast_to(factor * weight, (variable.size,)).astype(float)
     if np.any(weight <= 0) or np.any(slope == 0):
         raise CannotDerive(f"the term {_brief(reader, whole)} has a weight that is not positive", "positive weights")
     return Cost(variable, weight, reader.names.number(factor) * name, loss, slope, slope_name, shift, shift_name)
+
+
+def _from_zero(factor: float, loss: Loss, inner: cp.Expression) -> tuple[float, Loss, cp.Expression]:
+    """Hinge losses as what exceeds 0: the conjugate then has no linear part that would cancel elsewhere."""
+    match loss:
+        case Hinge():
+            return factor, Excess(epsilon=0.0), 1 - inner
+        case SquaredHinge():
+            return factor, SquaredExcess(epsilon=0.0), 1 - inner
+    return factor, loss, inner
 
 
 def _plain_number(values: np.ndarray) -> Monomial | None:
@@ -315,27 +353,68 @@ def points_of(reading: Reading, row: Row) -> np.ndarray | None:
     return np.arange(row.affine.rows)
 
 
-def label_of(reading: Reading, part: Part, points: np.ndarray | None, indexed: bool = True) -> str:
-    """How the entry of a variable in a row or a term is called: i, y_i, j + 1, ..., nothing for a single number."""
+def label_of(reading: Reading, part: Part, row: Row) -> str:
+    """How the entry of a variable in a row or a term is called: i, y_i, j + 1, 3, ..., nothing for a single number."""
     letter = reading.index[part.variable.id]
-    if part.alone and part.variable.ndim == 0:
-        return ""
-    if part.selection is None or letter == "i":
+    if part.variable.ndim == 0 or part.selection is None:
         return letter
-    if part.matrix.shape[0] == 1 and points is None and not indexed:
-        return str(int(part.selection[0]) + 1)
-    y = reading.y
-    if y is not None and points is not None and len(points) == len(part.selection):
-        at = y[points]
-        off = part.selection + 1 - at
-        if np.all(off == off[0]) and off[0] == int(off[0]):
-            return "y_i" if off[0] == 0 else f"y_i {'+' if off[0] > 0 else '-'} {abs(int(off[0]))}"
-        if all(len(set(part.selection[at == each])) == 1 for each in np.unique(at)):
-            return "y_i"
-    shift = part.selection - np.arange(len(part.selection))
-    if points is None and np.all(shift == shift[0]):
-        return "j" if shift[0] == 0 else f"j {'+' if shift[0] > 0 else '-'} {abs(int(shift[0]))}"
-    return "j(i)"
+    return _selected(reading, part, row) or letter
+
+
+def _selected(reading: Reading, part: Part, row: Row) -> str | None:
+    """What the selected entries are called; None where they have no name."""
+    selection, letter = part.selection, reading.index[part.variable.id]
+    assert selection is not None
+    if part.form is Form.ENTRY and row.affine.scalar:
+        return str(int(selection[0]) + 1)
+    points = points_of(reading, row) if part.form is Form.ENTRY else np.arange(len(selection))
+    if letter == "i":
+        return "i" if points is not None and np.array_equal(selection, points) else None
+    found = None if points is None else _of_class(reading.y, selection, points)
+    shift = selection - np.arange(len(selection))
+    in_order = part.form is Form.ENTRY and row.index == letter and bool(np.all(shift == shift[0]))
+    return found or (_moved(letter, int(shift[0])) if in_order else None)
+
+
+def _of_class(y: np.ndarray | None, selection: np.ndarray, points: np.ndarray) -> str | None:
+    """y_i or y_i - 1, say, where the class of a point chooses the entry."""
+    if y is None or len(points) != len(selection) or len(points) > len(y):
+        return None
+    at = y[points]
+    off = selection + 1 - at
+    if np.all(off == off[0]) and off[0] == int(off[0]):
+        return _moved("y_i", int(off[0]))
+    return "y_i" if all(len(set(selection[at == each])) == 1 for each in np.unique(at)) else None
+
+
+def _moved(index: str, by: int) -> str:
+    return index if by == 0 else f"{index} {'+' if by > 0 else '-'} {abs(by)}"
+
+
+def _settle_selections(reading: Reading) -> None:
+    """Entries that are selected in a way without a name are written by a matrix."""
+
+    def settled(row: Row, affine: Affine) -> Affine:
+        return replace(affine, parts=tuple(_settled(reading, row, part) for part in affine.parts))
+
+    def of_row(row: Row) -> Row:
+        sides = None if row.sides is None else (settled(row, row.sides[0]), settled(row, row.sides[1]))
+        return replace(row, affine=settled(row, row.affine), sides=sides)
+
+    reading.objective = of_row(reading.objective)
+    reading.constraints = {name: of_row(row) for name, row in reading.constraints.items()}
+
+
+def _settled(reading: Reading, row: Row, part: Part) -> Part:
+    if part.selection is None or part.form is Form.MATRIX or _selected(reading, part, row) is not None:
+        return part
+    if part.form is Form.TOTAL and not part.monomial.indexed and reading.index[part.variable.id] == "i":
+        values = part.matrix.toarray()[0]
+        chosen = reading.names.ledger.name_of(1.0 * (values != 0))
+        if chosen is not None and len(np.unique(values[values != 0])) == 1:
+            return replace(part, monomial=part.monomial * chosen, selection=None)
+    letter = reading.names.anonymous(part.matrix)
+    return replace(part, monomial=ONE, form=Form.MATRIX, selection=None, letter=letter)
 
 
 def is_squared(cost: Cost) -> bool:

@@ -127,7 +127,7 @@ def _aligned_row(row: tuple[Cell, ...]) -> tuple[str, ...]:
     """`aligned` sets its columns right and left in turn: the left ones are used."""
     cells: list[str] = []
     for cell in row:
-        cells += [r"\quad" if cells else "", _latex(cell)]
+        cells += [r"\;" if cells else "", _latex(cell)]
     return tuple(cells)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from kopt.derive.dual import Ball, Bound, Dual, Eliminated
 from kopt.derive.forms import LinearForm
 from kopt.derive.monomial import Monomial
-from kopt.derive.pieces import Lengths, Square, SquareOver
+from kopt.derive.pieces import Image, Lengths, Square, SquareOver
 
 _MINUS = Monomial.constant(-1.0)
 _HALF = Fraction(1, 2)
@@ -36,6 +36,8 @@ def _eliminate_sign(dual: Dual, name: str) -> None:
         return
     for multiplier in (at_zero or found)[:1]:
         value = slope.solved_for(multiplier)
+        if value.index and any(term.over is not None for term in value.terms):
+            return  # a sum inside a sum
         del dual.equalities[name]
         dual.eliminated[multiplier] = Eliminated(form=value)
         dual.linear = dual.linear.substituted(multiplier, value, dual.reading.points)
@@ -83,7 +85,7 @@ def _maximise_out(dual: Dual, name: str) -> None:
     a radius ||u|| <= kappa lambda at the price r leaves -(r / kappa) ||u||, at lambda = ||u|| / kappa.
     """
     multiplier = dual.multipliers[name]
-    if multiplier.shape != () or not multiplier.signed or name not in dual.linear.matrices:
+    if multiplier.shape != () or not multiplier.signed or name not in dual.linear.matrices or len(dual.variables) == 1:
         return
     r = -float(dual.linear.matrices[name].data[0])
     curved = {k: p for k, p in dual.pieces.items() if isinstance(p, SquareOver) and set(p.a.matrices) == {name}}
@@ -99,7 +101,7 @@ def _maximise_out(dual: Dual, name: str) -> None:
         slopes = tuple(piece.slope for piece in curved.values())
         left = Lengths(slopes, (r / kappa) ** 0.5, (r_name / kappa_name) ** _HALF)
         value = Lengths(slopes, 0.5 / (r * kappa) ** 0.5, Monomial(_HALF) / (r_name * kappa_name) ** _HALF)
-    elif len(balls) == 1 and not curved:
+    elif len(balls) == 1 and not curved and isinstance(balls[0].slope, Image):
         slopes = (balls[0].slope,)
         left = Lengths(slopes, r / kappa, r_name / kappa_name)
         value = Lengths(slopes, 1 / kappa, Monomial() / kappa_name)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from kopt.derive.affine import Form, Part
 from kopt.derive.forms import LinearForm, Term, zero
 from kopt.derive.monomial import Monomial, mentions, reindexed
-from kopt.derive.reading import Reading, Row, label_of, points_of
+from kopt.derive.reading import Reading, Row, label_of
 from kopt.show.formula import Name, Over, Words
 
 
@@ -62,7 +62,7 @@ def _of_part(reading: Reading, row: Row, part: Part) -> LinearForm:
 
 def _term(reading: Reading, row: Row, part: Part, letter: str) -> Term:
     """How the slope is written; the rows of the constraint become the index of a sum, or the variable's own."""
-    label = label_of(reading, part, points_of(reading, row) if part.form is Form.ENTRY else _all(part), bool(row.index))
+    label = label_of(reading, part, row)
     monomial, multiplier, r = _in_row(part.monomial, row), row.multiplier, row.index
     if part.form is Form.MATRIX:
         return _of_matrix(part, monomial, multiplier, r, letter)
@@ -75,13 +75,15 @@ def _term(reading: Reading, row: Row, part: Part, letter: str) -> Term:
         return Term(monomial, multiplier, r)
     if not label:
         return Term(monomial, multiplier, r, over="", letter=r)
-    if label.startswith("j "):
+    if label.startswith(f"{letter} "):
         return Term(monomial, multiplier, _opposite(label))
-    return Term(monomial, multiplier, r, over=f"{label} = {letter}", letter=r)
+    return Term(monomial, multiplier, r, over=_condition(label, letter), letter=r)
 
 
-def _all(part: Part) -> np.ndarray | None:
-    return None if part.selection is None else np.arange(len(part.selection))
+def _condition(label: str, letter: str) -> str:
+    """Which terms see entry j: those with y_i = j + 1, where a term sees entry y_i - 1."""
+    name, sign, by = (*label.split(), "", "")[:3]
+    return f"{name} = {letter}" + (f" {_opposite(sign)} {by}" if sign else "")
 
 
 def _of_matrix(part: Part, monomial: Monomial, multiplier: str | None, r: str, letter: str) -> Term:
@@ -97,7 +99,7 @@ def _of_total(monomial: Monomial, multiplier: str | None, r: str, label: str, le
         inner = [symbol for symbol, _ in monomial.powers if mentions(symbol, "i")]
         outer, indexed = monomial.split()
         body = indexed.formula() if inner else Monomial().formula()
-        monomial = outer * Monomial.of(Over(body, ("i",), f"{label} = {letter}"))
+        monomial = outer * Monomial.of(Over(body, ("i",), _condition(label, letter)))
     elif letter == "j":
         monomial = renamed(monomial, "i", "j")
     if r:  # the same sum in each of the rows

@@ -229,18 +229,22 @@ for _class in (TracedNumber, TracedCount):
 class TracingView(ProductView):
     """A sample whose numbers have names, for reading a declaration.
 
-    costs   whether costs per point are written out; otherwise they are taken to be 1
+    costs     the letter of the costs per point; nothing where they are all 1
     kernels   of each weight vector, as declared
     """
 
-    def __init__(self, sample: Sample, ledger: Ledger, costs: bool = True) -> None:
+    def __init__(self, sample: Sample, ledger: Ledger, costs: str = "c") -> None:
         super().__init__(sample)
         self.ledger = ledger
         self.kernels: dict[str, str | None] = {}
+        #: The numbers that the declaration names itself, and the costs.
+        self.letters: dict[str, np.ndarray] = {}
         self.n = TracedCount(sample.n, Monomial.of(Name("l")), ledger)
         if sample.y is not None:
             self.y = TracedArray.made(sample.y, Monomial.of(Name("y", ("i",))), ledger)
-        self._costs = Monomial.of(Name("c", ("i",))) if costs else ONE
+        self._costs = Monomial.of(Name(costs, ("i",))) if costs else ONE
+        if costs:
+            self.letters[costs] = sample.costs
 
     @property
     def costs(self) -> np.ndarray:
@@ -265,6 +269,7 @@ class TracingView(ProductView):
 
     def named(self, letter: str, values: Any) -> np.ndarray:
         """Numbers, one for each point, under a letter of their own."""
+        self.letters[letter] = np.asarray(values, dtype=float)
         return TracedArray.made(np.asarray(values, dtype=float), Monomial.of(Name(letter, ("i",))), self.ledger)
 
     def weight(

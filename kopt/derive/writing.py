@@ -15,7 +15,7 @@ from kopt.derive.dual import Ball, Bound, Dual
 from kopt.derive.forms import LinearForm, Term
 from kopt.derive.monomial import ONE, Monomial, product, reindexed
 from kopt.derive.pieces import Arrow, Conjugate, Image, Lengths, Piece, Slope, Square, SquareOver
-from kopt.derive.reading import Cost, Reading, Row, is_squared, label_of, points_of
+from kopt.derive.reading import Cost, Reading, Row, is_squared, label_of
 from kopt.derive.sums import (
     ONE_ITSELF,
     ZERO,
@@ -43,11 +43,11 @@ from kopt.derive.sums import (
 from kopt.losses import Loss
 from kopt.losses.absolute import Absolute
 from kopt.losses.exponential import Exponential
-from kopt.losses.hinge import Hinge
+from kopt.losses.excess import Excess
 from kopt.losses.logistic import Logistic
 from kopt.losses.power_hinge import PowerHinge
 from kopt.losses.squared import Squared
-from kopt.losses.squared_hinge import SquaredHinge
+from kopt.losses.squared_excess import SquaredExcess
 from kopt.show.formula import (
     Call,
     Formula,
@@ -125,10 +125,7 @@ class Writing:
         return [*grouped(entries), *(f for letter, terms in totals.items() for f in summed(terms, letter))]
 
     def _label(self, row: Row, part: Part) -> str:
-        points = points_of(self.reading, row) if part.form is Form.ENTRY else np.arange(part.matrix.shape[1])
-        if part.form is Form.TOTAL and part.selection is not None:
-            points = np.arange(len(part.selection))
-        return label_of(self.reading, part, points, bool(row.index))
+        return label_of(self.reading, part, row)
 
     def _part(self, row: Row, part: Part) -> Scaled:
         label = self._label(row, part)
@@ -159,8 +156,12 @@ class Writing:
                 return Call("log", (Sum((ONE_ITSELF, Call("exp", (opposite(t),)))),))
             case Exponential():
                 return Call("exp", (opposite(t),))
-            case Hinge() | SquaredHinge() | PowerHinge():
-                return self._hinge(loss, Positive(opposite(t, ONE)))
+            case Excess(epsilon=0.0, side=1):
+                return Positive(total_of(grouped(t)))
+            case SquaredExcess(epsilon=0.0, side=1):
+                return Power(Positive(total_of(grouped(t))), Number(2))
+            case PowerHinge():
+                return Power(Positive(opposite(t, ONE)), self.reading.names.number(loss.p).formula())
         return Call(self.named(loss), (total_of(grouped(t)),))
 
     def named(self, loss: Loss) -> str:
@@ -169,12 +170,6 @@ class Writing:
         name = known or (f"loss{len(self.losses) + 1}" if self._several else "loss")
         self.losses[name] = loss
         return name
-
-    def _hinge(self, loss: Loss, excess: Formula) -> Formula:
-        if isinstance(loss, Hinge):
-            return excess
-        p = self.reading.names.number(loss.p).formula() if isinstance(loss, PowerHinge) else Number(2)
-        return Power(excess, p)
 
     def row(self, row: Row) -> Formula:
         """A whole row: affine terms first, then costs."""
@@ -247,6 +242,9 @@ class Writing:
         first = next((term for term in form.terms if term.multiplier is not None), None)
         if first is not None and first.monomial.number < 0:
             form, sign = -form, turned
+        if first is not None and abs(first.monomial.number) != 1:
+            size = abs(float(first.monomial.number))
+            form = form.scaled(Monomial.constant(1 / size), 1 / size)
         return Relation(self.form(form, constants=False), sign, (-form.constants).formula())
 
     # Pieces of the dual objective
@@ -254,8 +252,9 @@ class Writing:
     def image(self, slope: Slope) -> tuple[Monomial, Formula]:
         """A factor without an index, and the entries of minus the slope without it: w is a multiple of them."""
         form = -slope.q
-        numbers = {split_by(term.monomial, form.index or "i")[0] for term in form.terms}
-        common = next(iter(numbers)) if len(numbers) == 1 else common_size(form)
+        factors = {split_by(term.monomial, form.index or "i")[0] for term in form.terms if term.over is None}
+        single = len(factors) == 1 and all(term.over is None for term in form.terms)
+        common = factors.pop() if single else common_size(form)
         inside = [(term.monomial / common, self.term(term)[1]) for term in form.terms if term.over is None]
         sums = tuple(replace(t, monomial=t.monomial / common) for t in form.terms if t.over is not None)
         return common, total_of([*grouped(inside), *self.form_terms(LinearForm("", sums, {}, np.zeros(1)))])

@@ -6,7 +6,7 @@ import numpy as np
 from kopt.losses.loss import Array, Formula, Interval, Loss, On
 from kopt.parameters import Domain, nonnegative, parameter
 
-SIDE = Domain("1 or -1", lambda value: abs(value) == 1)
+SIDE = Domain("1 or -1", lambda value: abs(value) == 1, typical=(-1.0, -1.0))
 
 
 class Excess(Loss):

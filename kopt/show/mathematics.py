@@ -431,7 +431,7 @@ def _latex_name(letter: str, index: tuple[str, ...] = ()) -> str:
         head, labels = stem, []
     if digits := re.fullmatch(r"([A-Za-z]+)(\d+)", head):
         head, labels = digits[1], [digits[2], *labels]
-    base = _latex_word(head)
+    base = r"\ell" if head == "l" else _latex_word(head)
     below: list[str] = []
     for label in labels:
         if label in _ACCENTS:
@@ -493,6 +493,8 @@ def _latex_point(index: str) -> str:
 
 def _latex_function(function: str) -> str:
     """TeX's own operators by their command, letters as letters, any other function upright; d f is a subdifferential."""
+    if function.endswith("*"):
+        return f"{_latex_function(function[:-1])}^*"
     if function.startswith("d "):
         return rf"\partial {_latex_function(function[2:])}"
     if _FUNCTIONS.fullmatch(function):

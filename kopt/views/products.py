@@ -247,7 +247,10 @@ class ProductView(View):
 
 
 def _quotient(numerator: float, t: Any) -> float:
-    return 0.0 if numerator == 0 else numerator / float(t.value)
+    if numerator == 0:
+        return 0.0
+    below = float(t.value)
+    return numerator / below if below else np.inf
 
 
 def fitting(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
