@@ -55,7 +55,7 @@ class Part:
     @property
     def alone(self) -> bool:
         """Whether the variable is a single number."""
-        return bool(self.variable.size == 1)
+        return bool(self.variable.ndim == 0)
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,8 @@ class Names:
         return self._fresh(self._MATRICES, matrix.toarray())
 
     def letter(self, value: float) -> Monomial:
-        """A letter for a number that is made of the sample's."""
-        return Monomial.of(Name(self._fresh(self._LETTERS, np.asarray(value))))
+        """A letter for a number that is made of the sample's; two such numbers may be equal by chance."""
+        return Monomial.of(Name(self._fresh(self._LETTERS, np.asarray(value), anew=True)))
 
     def _lettered(self, expression: cp.Expression, value: np.ndarray) -> Monomial:
         letter = _given_name(expression) or self._fresh(self._LETTERS, value)
@@ -154,8 +154,8 @@ class Names:
         self.ledger.note(value, monomial)
         return monomial
 
-    def _fresh(self, letters: str, value: np.ndarray) -> str:
-        for letter, before in self.given.items():
+    def _fresh(self, letters: str, value: np.ndarray, anew: bool = False) -> str:
+        for letter, before in self.given.items() if not anew else ():
             if np.array_equal(before, value):
                 return letter
         letter = next((each for each in letters if each not in self.taken), f"{letters[0]}{len(self.given) + 1}")

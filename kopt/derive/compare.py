@@ -618,7 +618,7 @@ def _reading(instance: Instance, plain: bool) -> Reading:
     formulation, ledger = instance.formulation, Ledger()
     if plain:
         return read_program(primal_of(formulation, ProductView(instance.sample)), ledger)
-    view = TracingView(instance.sample, ledger, costs=bool(np.any(instance.sample.costs != 1)))
+    view = TracingView(instance.sample, ledger, "c" if np.any(instance.sample.costs != 1) else "")
     return read_program(primal_of(traced(formulation, ledger), view), ledger, view)
 
 

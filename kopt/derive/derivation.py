@@ -27,9 +27,8 @@ from kopt.referee.instances import Instance, random_instances
 from kopt.sample import Sample
 from kopt.views import ExplicitView, ProductView, View
 
-
 OF_ONE_SAMPLE = (
-    "Some numbers above belong to the sample on which this was written: build them from s.n, s.y and the parameters, or "
+    "Some numbers above belong to the sample on which this was written: build them from s.n, s.y and parameters, or "
     'name them, s.named("d", ...).'
 )
 
@@ -204,10 +203,11 @@ def _written(instances: list[Instance], costs: bool) -> _Written:
     return _Written(document, general)
 
 
-def _telling(instance: Instance) -> tuple[bool, int]:
-    """How much an instance tells apart: a diagonal of K from a number, and one index set from another."""
-    varied = all(bool(np.ptp(gram.diagonal)) for gram in instance.sample.grams.values())
-    return varied, instance.sample.n
+def _telling(instance: Instance) -> tuple[bool, bool, int, int]:
+    """How much an instance tells apart: the diagonal of K and the costs from numbers, classes, index sets."""
+    sample = instance.sample
+    varied = all(bool(np.ptp(gram.diagonal)) for gram in sample.grams.values())
+    return varied, bool(np.ptp(sample.costs)), 0 if sample.y is None else min(4, len(np.unique(sample.y))), sample.n
 
 
 def _check_print(document: Document, program: Program, constants: dict[str, Any]) -> None:

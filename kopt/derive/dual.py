@@ -265,7 +265,7 @@ def _conjugate(dual: Dual, name: str, cost: Cost, slope: LinearForm) -> None:
     if linear:
         dual.linear = dual.linear + (-v).weighted_sum(Monomial.constant(linear), np.full(v.size, linear), points)
     lower, upper = cost.loss.conjugate_domain
-    for end, side in ((lower, 1.0), (upper, -1.0)):
+    for end, side in sorted(((lower, 1.0), (upper, -1.0)), key=lambda each: each[0] == 0):
         if math.isfinite(end):
             form = v + -_edge(dual, cost, end, v)
             form = form if side > 0 else -form

@@ -95,11 +95,16 @@ class Numbers:
         """The matrices of the program, which the parts hold multiplied by what stands in front of them."""
         for row in self.reading.rows:
             for part in (part for part in row.affine.parts if part.form is Form.MATRIX):
-                entries = part.matrix.toarray() / Evaluation(self.letters).value(part.monomial.formula())
                 rows, columns = self._keys(row.multiplier or ""), self._columns(part.variable)
+                factors = [self._at_row(part.monomial, row.index, key) for key in rows]
+                entries = part.matrix.toarray() / np.array(factors)[:, None]
                 self.letters[part.letter] = {
                     (*a, *b): float(entries[r, c]) for r, a in enumerate(rows) for c, b in enumerate(columns)
                 }
+
+    def _at_row(self, monomial: Monomial, index: str, key: Key) -> float:
+        value = Evaluation(self.letters).value(monomial.formula(), {index: key[0]} if key else {})
+        return float(np.asarray(value))
 
     def _columns(self, variable: cp.Variable) -> list[Key]:
         vector = self.reading.vectors.get(variable.id)

@@ -111,13 +111,8 @@ class Reading:
 def read_program(primal: Program, ledger: Ledger, view: TracingView | None = None) -> Reading:
     """Read a primal; refuse what has no separable Lagrangian."""
     for name, variable in primal.variables.items():
-        if variable.ndim > 1:
+        if variable.ndim > 1 and not variable.attributes["symmetric"]:
             raise CannotDerive(f"the variable {name.partition('.')[0]} is a matrix", "scalars and vectors")
-    if not primal.constraints:
-        raise CannotDerive(
-            "the primal has no constraint, so that there are no multipliers",
-            'a variable for what is curved, with its defining constraint, such as {"alpha": t == ...}',
-        )
     vectors = {} if view is None else view.leaves
     named = {each.name() for each in primal.problem().constants() if each.name()[:1].isalpha()}
     taken = {*primal.variables, *primal.constraints, *named, "l", "y", "x", "k", "i", "j", "c", "phi", "L"}
@@ -127,6 +122,11 @@ def read_program(primal: Program, ledger: Ledger, view: TracingView | None = Non
     constraints = {
         name: _constraint(reader, name, cone, primal.constraints[name]) for name, cone in primal.cones.items()
     }
+    if not primal.constraints:
+        raise CannotDerive(
+            "the primal has no constraint, so that there are no multipliers",
+            'a variable for what is curved, with its defining constraint, such as {"alpha": t == ...}',
+        )
     reading = Reading(primal, names, objective, constraints, vectors, {} if view is None else view.kernels)
     if view is not None:
         reading.y, reading.points = view.sample.y, int(view.sample.n)

@@ -36,7 +36,7 @@ def _eliminate_sign(dual: Dual, name: str) -> None:
         return
     for multiplier in (at_zero or found)[:1]:
         value = slope.solved_for(multiplier)
-        if value.index and any(term.over is not None for term in value.terms):
+        if value.index and multiplier in dual.linear.matrices and any(t.over is not None for t in value.terms):
             return  # a sum inside a sum
         del dual.equalities[name]
         dual.eliminated[multiplier] = Eliminated(form=value)

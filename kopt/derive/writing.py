@@ -42,8 +42,8 @@ from kopt.derive.sums import (
 )
 from kopt.losses import Loss
 from kopt.losses.absolute import Absolute
-from kopt.losses.exponential import Exponential
 from kopt.losses.excess import Excess
+from kopt.losses.exponential import Exponential
 from kopt.losses.logistic import Logistic
 from kopt.losses.power_hinge import PowerHinge
 from kopt.losses.squared import Squared
