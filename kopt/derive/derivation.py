@@ -142,9 +142,9 @@ def derive(
 def _of_formulation(given: Any, costs: bool, instances: int, seed: int) -> Derivation:
     cls = given if isinstance(given, type) else type(given)
     derived = with_derived_dual(cls)
-    machine = derived if isinstance(given, type) else derived(**vars(given))
+    machine, judged = (each if isinstance(given, type) else each(**vars(given)) for each in (derived, _judged(derived)))
     written = _written(list(random_instances(given, 6, seed)), costs)
-    verdict = _confirmed(referee(machine, instances=instances, seed=seed))
+    verdict = _confirmed(referee(judged, instances=instances, seed=seed))
     return Derivation(cls.__name__, machine, verdict, _sections(written.document, written.general))
 
 
@@ -266,6 +266,11 @@ def _read(formulation: Formulation, view: TracingView) -> Reading:
 def derived_dual(formulation: Formulation, s: View) -> Program:
     """The dual of a formulation on a sample, derived from its primal; `kopt.derive` says whether it is right."""
     return simplified(raw_dual(_read(formulation, TracingView(s.sample, Ledger())))).program(s)
+
+
+def _judged(derived: type[Formulation]) -> type[Formulation]:
+    """The formulation without the author's recovery, which is no part of the dual."""
+    return type(derived.__name__, (derived,), {"recover": Formulation.recover, "__module__": derived.__module__})
 
 
 def with_derived_dual(cls: type[Formulation]) -> type[Formulation]:
