@@ -6,6 +6,8 @@ import dataclasses
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from kopt.derive.dual import Dual, Eliminated
 from kopt.derive.forms import LinearForm
 from kopt.derive.labels import labels_of, where_defined
@@ -254,11 +256,20 @@ class Document:
             rows += self._explained(name, loss)
         for left_out, names in where_defined(self.reading, self.labels).items():
             have = listed([self._variable(name) for name in names], ": for the points with ")
-            rows.append((Phrase((*have.parts, Given(f"y_i != {left_out:g}", rf"y_i \ne {left_out:g}"))),))
+            rows.append((Phrase((*have.parts, self._but(left_out))),))
         for letter in self.reading.names.given:
             rows.append((listed([Name(letter)], ": numbers of the declaration"),))
         if rows:
             yield Section("Where", tuple(rows))
+
+    def _but(self, left_out: float) -> Given:
+        """All classes but one, which is the highest or the lowest of the sample where it can be."""
+        y = self.reading.y
+        assert y is not None
+        for name, end in (("max", np.max(y)), ("min", np.min(y))):
+            if left_out == end:
+                return Given(f"y_i != {name}_j y_j", rf"y_i \ne \{name}_j y_j")
+        return Given(f"y_i != {left_out:g}", rf"y_i \ne {left_out:g}")
 
     def _explained(self, name: str, loss: Loss) -> Iterator[tuple[Cell, ...]]:
         at_t, at_u = latex(Call(name, (Name("t"),))), latex(Call(f"{name}*", (Name("u"),)))
