@@ -68,10 +68,11 @@ def pieces(expression: cp.Expression) -> tuple[list[cp.Expression], bool] | None
 
 
 def positive_part(expression: cp.Expression) -> cp.Expression | None:
-    """The z of max(z, 0); None where the expression is not one."""
-    match pieces(expression):
+    """The z of max(z, 0), also written -min(-z, 0); None where the expression is not one."""
+    factor, core = scaled(expression)
+    match pieces(core):
         case [z], True:
-            return z
+            return z if factor == 1 else factor * z
     return None
 
 

@@ -492,7 +492,7 @@ def _latex_point(index: str) -> str:
 
 
 def _latex_function(function: str) -> str:
-    """TeX's own operators by their command, letters as letters, any other function upright; d f is a subdifferential."""
+    """TeX's operators by their command, letters as letters, other functions upright; d f is a subdifferential."""
     if function.endswith("*"):
         return f"{_latex_function(function[:-1])}^*"
     if function.startswith("d "):
