@@ -1,5 +1,6 @@
 """Derivations that several tests look at, each made once; machines as a newcomer writes them, by their primal alone."""
 
+import re
 from functools import cache
 
 import cvxpy as cp
@@ -25,6 +26,25 @@ def section(derived: kopt.Derivation, title: str) -> list[str]:
     """The lines of one section below its title, without the indentation."""
     [found] = [each for each in derived.sections if each.title == title]
     return [line[2:] for line in found.text().splitlines()[1:]]
+
+
+def displayed(fragment: str) -> list[str]:
+    r"""The formulas between \[ and \]."""
+    return re.findall(r"\\\[\n(.*?)\n\\\]", fragment, flags=re.DOTALL)
+
+
+def between_dollars(markdown: str) -> list[str]:
+    """The formulas between $$ and $$."""
+    return re.findall(r"\$\$\n(.*?)\n\$\$", markdown, flags=re.DOTALL)
+
+
+GREEK = "alpha|beta|gamma|delta|epsilon|eta|kappa|lambda|mu|nu|rho|tau|theta|xi"
+
+
+def as_typed(formula: str) -> list[str]:
+    r"""What stands in a formula as it would in plain text: alpha for \alpha, <= for \le."""
+    outside = re.sub(r"\\(?:text|operatorname)\{[^{}]*\}", "", formula)
+    return re.findall(rf"(?<![\\A-Za-z])(?:{GREEK})(?![A-Za-z])|[<>]=", outside)
 
 
 class Quantile(Formulation):

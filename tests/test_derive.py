@@ -1,6 +1,6 @@
-"""Derived duals against declared ones, against plain CVXPY, and on the way from a primal to a prediction."""
+"""Derived duals against declared ones, against plain CVXPY, on the way from a primal to a prediction, and typeset."""
 
-import re
+from dataclasses import replace
 from functools import cache, partial
 
 import cvxpy as cp
@@ -10,13 +10,25 @@ import pytest
 import kopt
 from kopt import CannotDerive, Formulation, Program, Sample, Task
 from kopt.derive import derivation as derivation_module
-from kopt.derive.derivation import Unconfirmed, raw_dual
+from kopt.derive.derivation import OF_ONE_SAMPLE, Unconfirmed, raw_dual
 from kopt.derive.monomial import Monomial
+from kopt.derive.writing import Writing
 from kopt.kernels import Gaussian, Linear
-from kopt.referee import Judgement
+from kopt.referee import Judgement, referee
+from kopt.show.formula import Number, Product, Relation, Sum
 from kopt.views import ExplicitView, ProductView
-from tests.derivations import NEWCOMERS, HuberWithPricedOffset, TwoKernels, derivation, section
+from tests.derivations import (
+    NEWCOMERS,
+    HuberWithPricedOffset,
+    TwoKernels,
+    as_typed,
+    between_dollars,
+    derivation,
+    displayed,
+    section,
+)
 from tests.instances import BY_NAME, FORMULATIONS, data, draw_parameters, instance, parameters
+from tests.mathjax import errors
 from tests.tolerances import CERTIFIED, DIFFERENT, VALUE
 
 # One matrix product against another, at a point that a solver made feasible to 1e-9.
@@ -24,8 +36,10 @@ SAME = 1e-7
 
 # Faults of the derivation that are known; whoever mends one is told by the test that passes.
 known_fault = partial(pytest.mark.xfail, strict=True)
+without_the_term = known_fault(reason="The message names the variable or the constraint at most, not the term.")
 
 every_class = pytest.mark.parametrize("cls", FORMULATIONS, ids=lambda cls: cls.__name__)
+every_derivation = pytest.mark.parametrize("cls", [*FORMULATIONS, *NEWCOMERS], ids=lambda cls: cls.__name__)
 
 
 @cache
@@ -146,6 +160,30 @@ class TestDeclaredAndDerived:
         view.bind(seen.variables, point)
         assert seen.objective.value == pytest.approx(declared.objective.value, rel=SAME)
         assert violation(seen) <= SAME
+
+
+class TestTypeset:
+    """Every formula of every derivation goes through MathJax, as in a notebook."""
+
+    @every_derivation
+    def test_every_section_is_typeset(self, cls):
+        mistakes = {title: errors(formula) for title, formula in derivation(cls).formulas.items()}
+        assert {title: found for title, found in mistakes.items() if found} == {}
+
+    @every_derivation
+    def test_the_fragment_and_the_notebook_show_the_same_formulas(self, cls):
+        derived = derivation(cls)
+        assert displayed(derived.latex()) == list(derived.formulas.values())
+        assert between_dollars(derived._repr_markdown_()) == list(derived.formulas.values())
+
+    @every_derivation
+    def test_nothing_is_left_as_plain_text(self, cls):
+        assert {title: as_typed(f) for title, f in derivation(cls).formulas.items() if as_typed(f)} == {}
+
+
+@every_derivation
+def test_the_formulas_hold_on_other_samples(cls):
+    assert "Note" not in derivation(cls).formulas
 
 
 def sample_for(cls: type[Formulation], n: int, seed: int) -> Sample:
@@ -317,55 +355,58 @@ PROGRAMS = [*closed_forms(), basis_pursuit, linear_program, greatest_linear_prog
 every_program = pytest.mark.parametrize("make", PROGRAMS, ids=lambda make: make.__name__)
 
 
+def numbered(program: Program) -> dict[str, np.ndarray]:
+    """Values for the variables of a program, to be found again."""
+    return {name: np.arange(1.0, v.size + 1) for name, v in program.variables.items()}
+
+
+@cache
+def of_program(make) -> tuple[Program, kopt.Derivation]:
+    """A program whose variables have values, and its derivation."""
+    program = make()
+    put(program, numbered(program))
+    return program, kopt.derive(program, instances=1)
+
+
 class TestPrograms:
     """Programs without a sample."""
 
     @every_program
     def test_primal_and_dual_have_the_same_value(self, make):
-        derived = kopt.derive(make(), instances=2)
+        _, derived = of_program(make)
         assert derived.machine is None
         assert plain_value(derived.program().problem()) == pytest.approx(plain_value(make().problem()), rel=VALUE)
 
     @pytest.mark.parametrize("make", closed_forms(), ids=lambda make: make.__name__)
     def test_the_value_is_the_closed_form(self, make):
-        value = plain_value(kopt.derive(make(), instances=1).program().problem())
+        value = plain_value(of_program(make)[1].program().problem())
         assert value == pytest.approx(closed_forms()[make], rel=VALUE)
 
-    @known_fault(reason="The referee is undecided where a multiplier is a length, lambda = ||CORNER - p||.")
     def test_a_ball_of_a_plain_variable(self):
         value = plain_value(kopt.derive(linear_in_length(), instances=1).program().problem())
         assert value == pytest.approx(-3 * np.linalg.norm(np.minimum(CORNER, 0)), rel=VALUE)
 
-    @known_fault(reason="The only multiplier is maximised out, and the referee has no dual variable to try.")
     def test_a_ball_alone(self):
         x = x_of(5)
         program = Program(cp.Minimize(CORNER @ x), {"lambda": cp.sum_squares(x) <= 4})
         value = plain_value(kopt.derive(program, instances=1).program().problem())
         assert value == pytest.approx(-2 * np.linalg.norm(CORNER), rel=VALUE)
 
-    @known_fault(reason="Without constraints the writing of the dual fails with a ValueError.")
-    def test_a_program_without_constraints(self):
-        value = plain_value(kopt.derive(Program(cp.Minimize(cp.sum_squares(x_of(3) - 1) + 2))).program().problem())
-        assert value == pytest.approx(2)
-
     def test_the_dual_of_basis_pursuit_bounds_the_correlations(self):
-        dual = kopt.derive(basis_pursuit(), instances=1).program()
+        dual = of_program(basis_pursuit)[1].program()
         dual.problem().solve(solver=cp.CLARABEL)
         assert np.max(np.abs(A.T @ dual.variables["nu"].value)) == pytest.approx(1, abs=1e-6)
 
     def test_the_dual_of_a_linear_program_has_no_multiplier_of_the_signs(self):
-        dual = kopt.derive(linear_program(), instances=1).program()
+        dual = of_program(linear_program)[1].program()
         assert list(dual.variables) == ["p"]
         assert list(dual.constraints) == ["x"]
 
     @every_program
     def test_the_values_of_the_variables_stay_as_they_were(self, make):
-        program = make()
-        values = {name: np.arange(1.0, v.size + 1) for name, v in program.variables.items()}
-        put(program, values)
-        kopt.derive(program, instances=1)
-        for name, variable in program.variables.items():
-            np.testing.assert_array_equal(variable.value, values[name])
+        program, _ = of_program(make)
+        for name, value in numbered(program).items():
+            np.testing.assert_array_equal(program.variables[name].value, value)
 
     def test_variables_without_values_stay_without(self):
         program = least_norm()
@@ -405,6 +446,12 @@ def loss_of_the_values(self, s):
     return Program(cp.Minimize(0.5 * w.norm_squared + cp.sum(cp.logistic(-cp.multiply(s.y, w.values)))))
 
 
+def loss_of_balanced_values(self, s):
+    w = s.weight("w")
+    loss = cp.sum(cp.logistic(-cp.multiply(s.y, w.values)))
+    return Program(cp.Minimize(0.5 * w.norm_squared + loss), {"kappa": cp.sum(w.values) == 0})
+
+
 def loss_of_a_variable(self, s):
     """The same machine with a variable of its own in the loss, as the refusal advises."""
     w, m = s.weight("w"), cp.Variable(s.n, name="m")
@@ -431,6 +478,42 @@ def several_outputs(self, s):
     return Program(cp.Minimize(w.norm_squared), {"alpha": w.values >= 1})
 
 
+def offset_called_l(self, s):
+    w, b, (xi, signs) = s.weight("w"), cp.Variable(name="l"), slacks(s)
+    return Program(
+        cp.Minimize(0.5 * w.norm_squared + cp.sum(xi) / s.n),
+        {"alpha": cp.multiply(s.y, w.values + b) >= 1 - xi, **signs},
+    )
+
+
+class AlphaTwice(Formulation):
+    """A parameter with the name of a multiplier."""
+
+    task = Task.CLASSIFICATION
+    alpha: float = kopt.positive(default=1.3)
+
+    def primal(self, s):
+        w, (xi, signs) = s.weight("w"), slacks(s)
+        return Program(
+            cp.Minimize(0.5 * w.norm_squared + self.alpha * cp.sum(xi)),
+            {"alpha": cp.multiply(s.y, w.values) >= 1 - xi, **signs},
+        )
+
+
+class SlackTwice(Formulation):
+    """A parameter with the name of a variable."""
+
+    task = Task.CLASSIFICATION
+    xi: float = kopt.positive(default=1.3)
+
+    def primal(self, s):
+        w, (xi, signs) = s.weight("w"), slacks(s)
+        return Program(
+            cp.Minimize(0.5 * w.norm_squared + self.xi * cp.sum(xi)),
+            {"alpha": cp.multiply(s.y, w.values) >= 1 - xi, **signs},
+        )
+
+
 def with_rows(objective, **more: cp.Constraint) -> Program:
     """A program with the rows A x = B beside others."""
     [x] = [v for v in objective.variables() if v.name() == "x"]
@@ -438,7 +521,7 @@ def with_rows(objective, **more: cp.Constraint) -> Program:
 
 
 X, V, T = x_of(5), x_of(5, "v"), cp.Variable(name="t")
-MATRIX = cp.Variable((2, 2), name="M")
+MATRIX, SYMMETRIC = cp.Variable((2, 2), name="M"), cp.Variable((2, 2), name="M", symmetric=True)
 SPREAD = np.eye(5) + 0.1
 NEW_VARIABLE = "a variable of its own, with its defining constraint"
 KNOWN = "squares, powers, absolute values, positive parts, logistic, exp"
@@ -460,7 +543,7 @@ REFUSED = {
     "shifted ball": (with_rows(cp.sum(X), q=cp.sum_squares(X - 1) <= 9), ["'q'", "in x"], "cp.sum_squares(x)"),
     "second-order cone": (with_rows(cp.sum(X) + T, q=cp.SOC(T, X)), ["'q'", "SecondOrder cone"], "<= or =="),
     "semidefinite cone": (
-        Program(cp.Minimize(cp.trace(MATRIX)), {"S": MATRIX >> np.eye(2)}),
+        Program(cp.Minimize(cp.trace(SYMMETRIC)), {"S": SYMMETRIC >> np.eye(2)}),
         ["'S'", "Semidefinite cone"],
         "<= or ==",
     ),
@@ -469,7 +552,19 @@ REFUSED = {
         ["w", "v", "sum of others"],
         "the values of each vector, and each norm by itself",
     ),
-    "loss of the values": (primal_only(loss_of_the_values), ["vector w", "values"], "a variable of its own"),
+    "loss of the values": (primal_only(loss_of_balanced_values), ["vector w", "values"], "a variable of its own"),
+    "no constraint": (primal_only(loss_of_the_values), ["has no constraint"], "with its defining constraint"),
+    "no constraint, no sample": (Program(cp.Minimize(cp.sum_squares(X - 1))), ["no multipliers"], "constraint"),
+    "a matrix": (Program(cp.Minimize(cp.sum(MATRIX)), {"a": MATRIX >= 1}), ["M is a matrix"], "scalars and vectors"),
+    "squares of a matrix": (
+        Program(cp.Minimize(cp.sum_squares(MATRIX)), {"a": MATRIX >= 1}),
+        ["M is a matrix"],
+        "scalars and vectors",
+    ),
+    "several outputs": (primal_only(several_outputs), ["w is a matrix"], "scalars and vectors"),
+    "multiplier like a parameter": (AlphaTwice, ["'alpha'", "a multiplier and of a parameter"], "another name"),
+    "variable like a parameter": (SlackTwice, ["'xi'", "a variable or"], "another name"),
+    "variable like the size": (primal_only(offset_called_l), ["'l'", "the number of points"], "another name"),
     "loss of values and offset": (primal_only(hinge_of_two), ["w, b", "maximum(1 -"], NEW_VARIABLE),
     "norm and square": (primal_only(both_norms), ["norm of w and its square"], "one of the two"),
     "a weight of zero": (with_rows(np.array([0.0, 1, 1, 1, 1]) @ cp.square(X)), ["@ x^2"], "positive weights"),
@@ -490,14 +585,14 @@ class TestRefusals:
         assert form in needed
         assert capfd.readouterr() == ("", "")
 
-    @known_fault(reason="These messages name the constraint or the variable, but not the term.")
     @pytest.mark.parametrize(
         ("case", "terms"),
         [
-            ("several curved terms", ["sum_squares(x)", "norm1(x)"]),
             ("curved rows", ["x^2"]),
-            ("shifted ball", ["sum_squares(x - 1)"]),
-            ("loss of the values", ["logistic("]),
+            pytest.param("several curved terms", ["sum_squares(x)", "norm1(x)"], marks=without_the_term),
+            pytest.param("shifted ball", ["sum_squares(x - 1)"], marks=without_the_term),
+            pytest.param("loss of the values", ["logistic("], marks=without_the_term),
+            pytest.param("no constraint", ["logistic("], marks=without_the_term),
         ],
     )
     def test_the_message_names_the_term(self, case, terms):
@@ -505,14 +600,12 @@ class TestRefusals:
             kopt.derive(REFUSED[case][0])
         assert [term for term in terms if term not in str(refusal.value)] == []
 
-    @known_fault(reason="affine.Unreadable, without a message, or the remark that squares are not known.")
-    @pytest.mark.parametrize("price", [cp.sum(MATRIX), cp.sum_squares(MATRIX)], ids=["affine", "curved"])
-    def test_a_matrix_is_refused_as_one(self, price):
-        given = Program(cp.Minimize(price), {"a": MATRIX >= 1})
+    @known_fault(reason="affine.Unreadable, without a message: a matrix that is symmetric passes for a vector.")
+    def test_a_symmetric_matrix_is_refused_as_one(self):
         with pytest.raises(CannotDerive, match="the variable M is a matrix"):
-            kopt.derive(given)
+            kopt.derive(Program(cp.Minimize(cp.sum(SYMMETRIC)), {"a": SYMMETRIC >= 1}))
 
-    @known_fault(reason="affine.Unreadable, without a message, leaves kopt.derive.")
+    @known_fault(reason="It is refused as a matrix of that name, which the author has not written.")
     def test_several_outputs_are_refused_as_such(self):
         with pytest.raises(CannotDerive, match="the vector w has several outputs"):
             kopt.derive(primal_only(several_outputs))
@@ -547,6 +640,35 @@ class TestRefusals:
         with pytest.raises(Unconfirmed, match=r"The referee calls the derived dual (wrong|scaled), not exact"):
             kopt.derive(BY_NAME["SoftMargin"], instances=1)
         assert capfd.readouterr() == ("", "")
+
+    @pytest.mark.parametrize("written", ["bound", "dual_objective", "priced", "relation"])
+    def test_a_wrong_sign_in_print_is_not_returned(self, written, monkeypatch, capfd):
+        right = getattr(Writing, written)
+        monkeypatch.setattr(Writing, written, lambda self, given: with_a_wrong_sign(right(self, given)))
+        with pytest.raises(Unconfirmed, match="confirmed, but its formulas do not evaluate to it"):
+            kopt.derive(BY_NAME["SoftMargin"], instances=1)
+        assert capfd.readouterr() == ("", "")
+
+    def test_a_wrong_recovery_is_no_fault_of_the_dual(self):
+        derived = kopt.derive(Misrecovered, instances=1)
+        assert section(derived, "Dual") == section(derivation(BY_NAME["SoftMargin"]), "Dual")
+        assert referee(derived.machine, instances=1).judgement is Judgement.WRONG
+
+
+class Misrecovered(BY_NAME["SoftMargin"]):
+    """A soft margin machine whose w points the wrong way."""
+
+    def recover(self, s, dual):
+        return super().recover(s, dual) | {"w": s.combination(-s.y * dual.alpha)}
+
+
+def with_a_wrong_sign(formula):
+    """A relation turned around, a sum with its last term negated, any other formula negated."""
+    if isinstance(formula, Relation):
+        return replace(formula, sign={"<=": ">=", ">=": "<=", "=": "="}[formula.sign])
+    if isinstance(formula, Sum):
+        return Sum((*formula.terms[:-1], with_a_wrong_sign(formula.terms[-1])))
+    return Product((Number(-1), formula))
 
 
 def soft_margin_with(price) -> type[Formulation]:
@@ -611,34 +733,58 @@ class TestNumbers:
     def test_the_letter_of_a_loss_is_not_that_of_a_parameter(self):
         assert "delta = M" not in section(derivation(HuberWithPricedOffset), "Where")
 
-    @known_fault(reason="terms.additive_terms multiplies the factors of a curved term out, and their names are lost.")
     def test_the_size_of_a_sample_below_squares_is_a_letter(self):
         derived = kopt.derive(soft_margin_with(lambda m, s, xi: m.C * cp.sum_squares(xi) / s.n), instances=1)
         assert "C/l sum_i xi_i^2" in section(derived, "Primal")[0]
         assert "l/(4 C) sum_i" in " ".join(section(derived, "Dual"))
 
-    @known_fault(reason="What is read from one sample is not compared with another.")
     @pytest.mark.parametrize(
-        "factor",
+        ("factor", "note"),
         [
-            lambda m, s: m.C / len(s.y),
-            lambda m, s: m.C / np.sqrt(float(s.n)),
-            lambda m, s: m.C * (1 + np.mean(np.asarray(s.y) > 0)),
-            lambda m, s: np.exp(m.C),
+            (lambda m, s: m.C / len(s.y), True),
+            (lambda m, s: m.C / np.sqrt(float(s.n)), True),
+            (lambda m, s: m.C * (1 + np.mean(np.asarray(s.y) > 0)), True),
+            (lambda m, s: np.exp(m.C), True),
+            (lambda m, s: m.C / s.n, False),
         ],
-        ids=["len", "root", "share", "exp"],
+        ids=["len", "root", "share", "exp", "size"],
     )
-    def test_a_number_of_one_sample_is_not_written_as_if_it_were_everybodys(self, factor):
-        bound = bound_on_alpha(lambda m, s, xi: factor(m, s) * cp.sum(xi))
-        assert re.search(r"\d", bound) is None
+    def test_formulas_that_hold_on_one_sample_only_say_so(self, factor, note):
+        derived = kopt.derive(soft_margin_with(lambda m, s, xi: factor(m, s) * cp.sum(xi)), instances=1)
+        assert ("Note" in derived.formulas) == note
+        if note:
+            assert derived.sections[-1].title == "Note"
+            assert section(derived, "Note") == [OF_ONE_SAMPLE]
+            assert errors(derived.formulas["Note"]) == []
+
+    @pytest.mark.parametrize(("costs", "bound"), [(False, "alpha_i <= c"), (True, "alpha_i <= c p_i")])
+    def test_a_parameter_may_have_the_letter_of_the_costs(self, costs, bound):
+        [line] = [each for each in section(kopt.derive(SmallC, costs=costs, instances=1), "Dual") if ": xi_i" in each]
+        assert line.removeprefix("s.t.").partition(":")[0].strip() == bound
+
+
+class SmallC(Formulation):
+    """A soft margin machine without an offset, whose price is called c."""
+
+    task = Task.CLASSIFICATION
+    c: float = kopt.positive(default=1.3)
+
+    def primal(self, s):
+        w, (xi, signs) = s.weight("w"), slacks(s)
+        return Program(
+            cp.Minimize(0.5 * w.norm_squared + self.c * s.costs @ xi),
+            {"alpha": cp.multiply(s.y, w.values) >= 1 - xi, **signs},
+        )
+
+
+@cache
+def of_primal(primal, task: Task) -> kopt.Derivation:
+    return kopt.derive(primal_only(primal, task), instances=1)
 
 
 def written(primal, title: str, task: Task = Task.CLASSIFICATION) -> str:
-    """A section of the derivation of a primal; nothing where it is refused."""
-    try:
-        return " ".join(section(kopt.derive(primal_only(primal, task), instances=1), title))
-    except (CannotDerive, Unconfirmed):
-        return ""
+    """A section of the derivation of a primal."""
+    return " ".join(section(of_primal(primal, task), title))
 
 
 def class_prices(self, s):
@@ -698,38 +844,34 @@ def ellipsoid(self, s):
 
 
 class TestSelections:
-    """Variables that are seen at some of their entries: the dual is written as it is, or refused."""
+    """Variables that are seen at some of their entries."""
 
-    @known_fault(reason="Any selection from a variable over the points is called i: both prices are for all.")
     def test_sums_over_the_two_classes_are_told_apart(self):
-        assert "alpha_i <= 5" not in written(class_prices, "Dual")
+        assert "alpha_i <= 3 [y_i < 0] + 2 [y_i > 0]" in written(class_prices, "Dual")
 
-    @known_fault(reason="Any selection from a variable over the points is called i: a single entry is written 3 xi_i.")
     def test_a_single_entry_is_not_every_entry(self):
-        assert "alpha_i <= 5" not in written(dear_first_point, "Dual")
+        assert "alpha_i <= 3 [i = 1] + 2 " in written(dear_first_point, "Dual")
 
-    @known_fault(reason="b[0] and b[1] are both written b_(j(i)), and cancel.")
     def test_two_entries_of_one_variable_do_not_cancel(self):
-        assert "0^2" not in written(two_offsets, "Dual")
+        assert "1/4 sum_j ( sum_i (F_ij alpha_i + H_ij alpha_i) )^2" in written(two_offsets, "Dual")
 
-    @known_fault(reason="y_i is taken out of a sum over i, and its square is 1.")
     def test_signs_stay_in_sums_over_groups(self):
-        dual = written(offsets_of_groups, "Dual")
-        assert dual == "" or re.search(r"sum_\(i: [^)]*\)( = j\))? y_i alpha_i \)\^2", dual)
+        assert "1/4 sum_j ( sum_i E_ij alpha_i )^2" in written(offsets_of_groups, "Dual")
 
-    @known_fault(reason="Any selection from a variable over the points is called i: both ends of cp.diff cancel.")
     def test_neighbours_are_told_apart(self):
         objective = written(steps_between_neighbours, "Dual", Task.REGRESSION).partition("s.t.")[0]
-        assert objective == "" or "beta" in objective
+        assert "(beta_i - alpha_i - sum_m E_mi beta_m)" in objective
 
-    @known_fault(reason="A free multiplier that occurs in a combination only is given as if it were eliminated.")
+    @known_fault(reason="The last point, which has no step, is told by its target, as if ranks were meant.")
+    def test_points_that_are_left_out_are_not_told_by_their_targets(self):
+        assert "y_i !=" not in written(steps_between_neighbours, "Where", Task.REGRESSION)
+
     def test_a_multiplier_that_moves_the_weight_vector_alone(self):
         sample = sample_for(BY_NAME["SoftMargin"], 11, 4)
         machine = primal_only(mean_of_the_values)()
         value = plain_value(kopt.derive(machine, instances=1).program(sample).problem())
         assert value == pytest.approx(plain_value(machine.problem(sample, "primal")), rel=VALUE)
 
-    @known_fault(reason="The referee divides by the multiplier of the ball where it is 0.")
     def test_two_vectors_in_one_ellipsoid(self):
         sample = sample_for(BY_NAME["Ridge"], 11, 4)
         machine = primal_only(ellipsoid, Task.REGRESSION)()
@@ -740,18 +882,10 @@ class TestSelections:
 class TestDeterminism:
     @pytest.mark.parametrize("name", ["FisherDiscriminant", "OrderedNuRanking"])
     def test_the_same_seed_gives_the_same_text(self, name):
-        once, again = (kopt.derive(BY_NAME[name], instances=1, seed=3) for _ in range(2))
+        once, again = derivation(BY_NAME[name]), kopt.derive(BY_NAME[name], instances=1)
         assert once.text() == again.text()
         assert once.latex() == again.latex()
 
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "SoftMargin",
-            "FisherDiscriminant",
-            "NuRegression",
-            pytest.param("RankSeparation", marks=known_fault(reason="The number of the margins is written out.")),
-        ],
-    )
+    @pytest.mark.parametrize("name", ["SoftMargin", "FisherDiscriminant", "NuRegression", "RankSeparation"])
     def test_the_formulas_do_not_depend_on_the_seed(self, name):
         assert kopt.derive(BY_NAME[name], instances=1, seed=8).text() == derivation(BY_NAME[name]).text()

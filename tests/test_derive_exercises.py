@@ -251,7 +251,6 @@ class Interpolation(Formulation):
 
 
 class TestRidge:
-    @pytest.mark.xfail(strict=True, reason="The size of the sample is written out: 11/4 for l/4.")
     def test_the_dual_of_the_mean_loss(self):
         """6.867 lectures 7-8, Section 6.3, (16)."""
         assert section(derivation(MeanRidge), "Dual") == [

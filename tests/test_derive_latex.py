@@ -1,53 +1,13 @@
-"""Every formula of every derivation is typeset by MathJax, as a notebook would."""
-
-import re
+"""Mistakes in the LaTeX of a derivation are found; names that LaTeX does not expect are typeset."""
 
 import cvxpy as cp
 import pytest
 
 import kopt
 from kopt import Program
-from tests.derivations import NEWCOMERS, derivation
-from tests.instances import BY_NAME, FORMULATIONS
+from tests.derivations import as_typed, derivation
+from tests.instances import BY_NAME
 from tests.mathjax import errors
-
-every_class = pytest.mark.parametrize("cls", [*FORMULATIONS, *NEWCOMERS], ids=lambda cls: cls.__name__)
-
-
-def displayed(fragment: str) -> list[str]:
-    r"""The formulas between \[ and \]."""
-    return re.findall(r"\\\[\n(.*?)\n\\\]", fragment, flags=re.DOTALL)
-
-
-def between_dollars(markdown: str) -> list[str]:
-    return re.findall(r"\$\$\n(.*?)\n\$\$", markdown, flags=re.DOTALL)
-
-
-@every_class
-def test_every_section_is_typeset(cls):
-    mistakes = {title: errors(formula) for title, formula in derivation(cls).formulas.items()}
-    assert {title: found for title, found in mistakes.items() if found} == {}
-
-
-@every_class
-def test_the_fragment_and_the_notebook_show_the_same_formulas(cls):
-    derived = derivation(cls)
-    assert displayed(derived.latex()) == list(derived.formulas.values())
-    assert between_dollars(derived._repr_markdown_()) == list(derived.formulas.values())
-
-
-GREEK = "alpha|beta|gamma|delta|epsilon|eta|kappa|lambda|mu|nu|rho|tau|theta|xi"
-
-
-def as_typed(formula: str) -> list[str]:
-    r"""What stands in a formula as it would in plain text: alpha for \alpha, <= for \le."""
-    outside = re.sub(r"\\(?:text|operatorname)\{[^{}]*\}", "", formula)
-    return re.findall(rf"(?<![\\A-Za-z])(?:{GREEK})(?![A-Za-z])|[<>]=", outside)
-
-
-@every_class
-def test_nothing_is_left_as_plain_text(cls):
-    assert {title: as_typed(f) for title, f in derivation(cls).formulas.items() if as_typed(f)} == {}
 
 
 def test_plain_text_in_a_formula_is_found():

@@ -243,7 +243,7 @@ def _names(formulation: Formulation, sample: Sample) -> set[str]:
     known = {"l": "the number of points", **dict.fromkeys(vars(formulation), "a parameter")}
     for name in own & set(known):
         raise CannotDerive(f"{name!r} is the name of a variable or a multiplier and of {known[name]}", "another name")
-    return own | set(view.weights)
+    return own | set(view.weights) | set(vars(formulation))
 
 
 def _unmistakable(declared: Any) -> Any:

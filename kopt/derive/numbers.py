@@ -22,7 +22,7 @@ from kopt.show.formula import Name, Relation
 def constants_of(formulation: Formulation, sample: Sample, letters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters, the sample's numbers, and the letters that the declaration itself names."""
     targets = {} if sample.y is None else {"y": sample.y}
-    return {**_parameters(formulation), **targets, "c": sample.costs, "l": sample.n, **letters}
+    return {**_parameters(formulation), **targets, "l": sample.n, **letters}
 
 
 def _parameters(declared: Any) -> dict[str, float]:
@@ -94,7 +94,8 @@ class Numbers:
     def _add_matrices(self) -> None:
         """The matrices of the program, which the parts hold multiplied by what stands in front of them."""
         for row in self.reading.rows:
-            for part in (part for part in row.affine.parts if part.form is Form.MATRIX):
+            parts = [part for affine in (row.affine, *(row.sides or ())) for part in affine.parts]
+            for part in (part for part in parts if part.form is Form.MATRIX):
                 rows, columns = self._keys(row.multiplier or ""), self._columns(part.variable)
                 factors = [self._at_row(part.monomial, row.index, key) for key in rows]
                 entries = part.matrix.toarray() / np.array(factors)[:, None]

@@ -16,6 +16,8 @@ from kopt.kernels.points import Indices, Matrix, Points, blocks, take
 BLOCKS_HELD = 4
 #: The rounding in a sum of products, relative to the sum of their absolute values.
 DIGITS = 4 * float(np.finfo(np.float64).eps)
+#: A sum that is no larger than so many times its rounding has at most three digits.
+FEW_DIGITS = 1e3
 
 
 class Gram:
@@ -110,15 +112,16 @@ class Gram:
         """||Phi' c||^2; None where there are no coordinates, or where they have lost a part of c' K c.
 
         A factor of K leaves out its smallest eigenvalues, the products K c do not, and norms have to agree with them:
-        where c' (K c) differs by more than its rounding, what was left out counts.
+        where c' (K c) differs by more than its rounding, what was left out counts. Where nearly everything cancels
+        the rounding in K itself shows as well.
         """
         if self.features is not None:
             return float(np.sum((self.features.T @ c) ** 2))
         if "factor" not in self.__dict__:
             return None
         square = float(np.sum((self.factor.T @ c) ** 2))
-        lost = abs(self._summed(c, product) - square)
-        return square if lost <= DIGITS * np.square(self.uncancelled(c)) else None
+        lost, rounding = abs(self._summed(c, product) - square), DIGITS * np.square(self.uncancelled(c))
+        return square if lost <= (rounding if square > FEW_DIGITS * rounding else 4 * rounding) else None
 
     def _summed(self, c: Matrix, product: Matrix | None) -> float:
         return float(np.sum(c * (self.product(c) if product is None else product)))
