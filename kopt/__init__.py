@@ -5,7 +5,7 @@ from kopt.claim import Claim, at_most, counting_claims, equal
 from kopt.combination import Combination
 from kopt.completion import minimise_hinges
 from kopt.conversion import Conversion, Equivalent, convert, converts
-from kopt.derive import CannotDerive, Derivation, derive
+from kopt.derive import CannotDerive, Derivation, Unconfirmed, derive, derived_dual
 from kopt.discovery import discover
 from kopt.erratum import Erratum, Evidence, WrongPair, WrongStatement
 from kopt.errors import DeclarationError, Infeasible, InputError, KoptError, SolverError
@@ -55,6 +55,7 @@ __all__ = [
     "SolverError",
     "Step",
     "Task",
+    "Unconfirmed",
     "Verdict",
     "View",
     "WrongPair",
@@ -65,6 +66,7 @@ __all__ = [
     "converts",
     "counting_claims",
     "derive",
+    "derived_dual",
     "diagnose",
     "discover",
     "equal",

@@ -14,7 +14,10 @@ from formulations.classification import SoftMargin
 from formulations.novelty import SoftHypersphere
 from formulations.regression import EpsilonInsensitive
 from kopt import Formulation, Judgement, Program
-from kopt.derive.compare import IDLE, MISSING, SUPERFLUOUS, Comparison, Row, Values, compared, matched
+from kopt.derive.compare import Comparison, Row, compared
+from kopt.derive.compare.comparison import MISSING, SUPERFLUOUS
+from kopt.derive.compare.constraints import IDLE
+from kopt.derive.compare.matching import Values, matched
 from kopt.referee.instances import Instance, random_instances
 from tests.instances import BY_NAME
 from tests.mutants import Mutant, Prototype, constraints, spurious, subclass, terms, with_dual
@@ -426,16 +429,16 @@ def test_a_comparison_that_fails_does_not_keep_a_verdict_from_being_printed(wron
 
 def test_a_derived_dual_that_is_not_exact_is_not_shown(monkeypatch):
     """The derivation is spoilt on purpose: the referee notices, and nothing is compared."""
-    from kopt.derive import compare
+    from kopt.derive.compare import pair
 
-    spoilt = compare.simplified
+    spoilt = pair.simplified
 
     def without_bounds(dual):
         dual = spoilt(dual)
         dual.bounds.clear()
         return dual
 
-    monkeypatch.setattr(compare, "simplified", without_bounds)
+    monkeypatch.setattr(pair, "simplified", without_bounds)
     verdict = kopt.referee(Halved, instances=1)
     assert verdict.comparison is None
     assert verdict.no_comparison.startswith("The referee calls the derived dual wrong, not exact.")

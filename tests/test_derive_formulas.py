@@ -74,7 +74,7 @@ def of_machine(formulation, sample, costs):
 
 def of_class(cls, costs="price"):
     """On the instance with the most targets, so that sums over ranks have more than one term."""
-    instances = list(random_instances(cls, 6, 0))
+    instances = list(random_instances(cls, 3, 0))
     targets = [0 if each.sample.y is None else len(np.unique(each.sample.y)) for each in instances]
     chosen = instances[int(np.argmax(targets))]
     sample = chosen.sample if costs else chosen.sample.relabelled(chosen.sample.y, costs=None)

@@ -178,9 +178,10 @@ class Reader:
     def read(self, expression: cp.Expression) -> Affine:
         """The parts of an affine expression."""
         try:
-            return self._read(expression)
+            found = self._read(expression)
         except Unreadable:
-            return self._by_numbers(expression)
+            found = self._by_numbers(expression)
+        return replace(found, parts=tuple(part for part in found.parts if part.matrix.count_nonzero()))
 
     def _read(self, expression: cp.Expression) -> Affine:
         if expression.ndim > 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kopt.derive.cannot import CannotDerive
 from kopt.derive.document import Document
-from kopt.derive.dual import raw_dual
+from kopt.derive.dual import Dual, raw_dual
 from kopt.derive.merge import merged
 from kopt.derive.numbers import constants_of
 from kopt.derive.printed import printed_dual_agrees, printed_primal_agrees, transplanted
@@ -140,22 +140,27 @@ def derive(
 
 
 def _of_formulation(given: Any, costs: bool, instances: int, seed: int) -> Derivation:
-    cls = given if isinstance(given, type) else type(given)
-    derived = with_derived_dual(cls)
-    machine, judged = (each if isinstance(given, type) else each(**vars(given)) for each in (derived, _judged(derived)))
-    written = _written(list(random_instances(given, 6, seed)), costs)
+    primal_only = _variant(given, dual=Formulation.dual)
+    drawn = list(random_instances(primal_only, 6, seed))
+    primal_of(drawn[0].formulation, ProductView(drawn[0].sample)).check_convex()
+    written = _written(drawn, costs)
+    # The recovery is the author's, and no part of the dual.
+    judged = _variant(given, dual=derived_dual, recover=Formulation.recover)
     verdict = _confirmed(referee(judged, instances=instances, seed=seed))
-    return Derivation(cls.__name__, machine, verdict, _sections(written.document, written.general))
+    _check_print(written)
+    sections = _sections(written, pairs=_has_pairs(written, judged, drawn, seed))
+    return Derivation(verdict.name, _variant(given, dual=derived_dual), verdict, sections)
 
 
 def _of_program(primal: Program, instances: int, seed: int) -> Derivation:
+    primal.check_convex()
     reading = read_program(primal, Ledger())
-    dual = simplified(raw_dual(reading))
-    program = dual.program(None)
+    document = Document(reading, raw_dual(reading), simplified(raw_dual(reading)))
+    program = document.dual.program(None)
     verdict = _confirmed(referee(primal=primal, dual=program, instances=instances, seed=seed))
-    document = Document(reading, raw_dual(reading), dual)
-    _check_print(document, program, {})
-    return Derivation("Program", None, verdict, _sections(document, general=True), program)
+    written = _Written(document, program, {}, general=True)
+    _check_print(written)
+    return Derivation("Program", None, verdict, _sections(written, pairs=False), program)
 
 
 def _confirmed(verdict: Verdict) -> Verdict:
@@ -163,44 +168,87 @@ def _confirmed(verdict: Verdict) -> Verdict:
         fault = f" ({verdict.faults[0].what})" if verdict.faults else ""
         raise Unconfirmed(
             f"The referee calls the derived dual {verdict.judgement.word}, not exact{fault}.",
-            "Make sure that the primal has an optimum; if it has, this is a fault of kopt.derive: declare the dual "
-            "by hand, and report the primal.",
+            "Make sure that the primal has an optimum and that the conjugate of a loss of your own is right; if so, "
+            "this is a fault of kopt.derive: declare the dual by hand, and report the primal.",
         )
     return verdict
 
 
-def _sections(document: Document, general: bool) -> tuple[Section, ...]:
+class _Written(NamedTuple):
+    """A document with the dual program and the numbers on its sample, and whether it holds on other samples as well."""
+
+    document: Document
+    program: Program
+    constants: dict[str, Any]
+    general: bool
+
+
+def _sections(written: _Written, pairs: bool) -> tuple[Section, ...]:
     """The sections, with the dual in merged multipliers after the dual where there are pairs."""
-    sections = list(document.sections)
-    pairs = merged(document.dual)
-    if pairs is not None:
+    sections = list(written.document.sections)
+    found = merged(written.document.dual) if pairs else None
+    if found is not None:
         place = next(k for k, section in enumerate(sections) if section.title == "Dual")
-        sections.insert(place + 1, pairs.section())
-    if not general:
+        sections.insert(place + 1, found.section())
+    if not written.general:
         sections.append(Section("Note", ((OF_ONE_SAMPLE,),)))
     return tuple(sections)
 
 
-class _Written(NamedTuple):
-    """A document, and whether it holds for other samples and parameters as well."""
+def _has_pairs(written: _Written, judged: Any, instances: list[Instance], seed: int) -> bool:
+    """Whether multipliers are merged on every instance, and the referee accepts what is left."""
+    names = _merged_names(written.document.dual)
+    if names is None or any(_merged_names(_dual(i.formulation, i.sample)) != names for i in instances):
+        return False
 
-    document: Document
-    general: bool
+    def dual(self: Formulation, s: View) -> Program:
+        found = merged(_dual(self, s.sample))
+        assert found is not None
+        return found.program(s)
+
+    return referee(_variant(judged, dual=dual), instances=2, seed=seed).accepts
+
+
+def _merged_names(dual: Dual) -> set[str] | None:
+    found = merged(dual)
+    return None if found is None else set(found.variables)
 
 
 def _written(instances: list[Instance], costs: bool) -> _Written:
-    """The derivation written on the instance that mixes up least, and tried on another one."""
+    """The derivation written on the instance that mixes up least, and tried on the others."""
     first, *others = sorted(instances, key=_telling, reverse=True)
-    document, constants = _document(first, costs)
-    _check_print(document, document.dual.program(ExplicitView(_sample(first, costs))), constants)
-    general = True
-    for other in others[:1]:
-        elsewhere, numbers = _document(other, costs)
-        moved = transplanted(document, elsewhere)
-        program = elsewhere.dual.program(ExplicitView(_sample(other, costs)))
-        alike = list(document.primal_relations) == list(elsewhere.primal_relations)
-        general = alike and printed_dual_agrees(moved, program, numbers) and printed_primal_agrees(moved, numbers)
-    return _Written(document, general)
+    written = _on_instance(first, costs)
+    moved = (_transplanted(written, _on_instance(other, costs)) for other in others)
+    return written._replace(general=all(each is not None and _is_right(each) for each in moved))
+
+
+def _on_instance(instance: Instance, costs: bool) -> _Written:
+    document, constants = _document(instance, costs)
+    return _Written(document, document.dual.program(ExplicitView(_sample(instance, costs))), constants, general=True)
+
+
+def _transplanted(written: _Written, other: _Written) -> _Written | None:
+    """The formulas with the numbers of another sample; None where the program has another shape there."""
+    if list(written.document.dual_lines) and len(written.document.dual_lines) != len(other.document.dual_lines):
+        return None
+    if list(written.document.primal_relations) != list(other.document.primal_relations):
+        return None
+    return other._replace(document=transplanted(written.document, other.document))
+
+
+def _is_right(written: _Written) -> bool:
+    document, program, constants, _ = written
+    return printed_dual_agrees(document, program, constants) and printed_primal_agrees(document, constants)
+
+
+def _check_print(written: _Written) -> None:
+    """Refuse formulas that do not evaluate to what the programs do."""
+    if not _is_right(written):
+        raise Unconfirmed(
+            "The derived dual is exact, but its formulas do not evaluate to it.",
+            "Take the program itself, kopt.derived_dual(formulation, s), and report the primal: this is a fault of "
+            "kopt.derive.",
+        )
 
 
 def _telling(instance: Instance) -> tuple[bool, bool, int, int]:
@@ -208,16 +256,6 @@ def _telling(instance: Instance) -> tuple[bool, bool, int, int]:
     sample = instance.sample
     varied = all(bool(np.ptp(gram.diagonal)) for gram in sample.grams.values())
     return varied, bool(np.ptp(sample.costs)), 0 if sample.y is None else min(4, len(np.unique(sample.y))), sample.n
-
-
-def _check_print(document: Document, program: Program, constants: dict[str, Any]) -> None:
-    """Refuse formulas that do not evaluate to what the programs do."""
-    if not (printed_dual_agrees(document, program, constants) and printed_primal_agrees(document, constants)):
-        raise Unconfirmed(
-            "The derived dual is confirmed, but its formulas do not evaluate to it.",
-            "Use kopt.derived_dual(formulation, s) for the program, and report the primal: this is a fault of "
-            "kopt.derive.",
-        )
 
 
 def _sample(instance: Instance, costs: bool) -> Sample:
@@ -231,6 +269,10 @@ def _document(instance: Instance, costs: bool) -> tuple[Document, dict[str, Any]
     letter = next(each for each in ("c", "p", "kappa", "cost") if each not in names) if costs else ""
     view = TracingView(sample, Ledger(), letter)
     reading = _read(formulation, view)
+    for name in view.letters.keys() & {*names, *vars(formulation), "y", "l"}:
+        raise CannotDerive(
+            f"{name!r} is given to an array, s.named({name!r}, ...), and to something else", "another name"
+        )
     document = Document(reading, raw_dual(reading), simplified(raw_dual(reading)))
     return document, constants_of(formulation, sample, view.letters)
 
@@ -265,20 +307,16 @@ def _read(formulation: Formulation, view: TracingView) -> Reading:
 
 def derived_dual(formulation: Formulation, s: View) -> Program:
     """The dual of a formulation on a sample, derived from its primal; `kopt.derive` says whether it is right."""
-    return simplified(raw_dual(_read(formulation, TracingView(s.sample, Ledger())))).program(s)
+    return _dual(formulation, s.sample).program(s)
 
 
-def _judged(derived: type[Formulation]) -> type[Formulation]:
-    """The formulation without the author's recovery, which is no part of the dual."""
-    return type(derived.__name__, (derived,), {"recover": Formulation.recover, "__module__": derived.__module__})
+def _dual(formulation: Formulation, sample: Sample) -> Dual:
+    return simplified(raw_dual(_read(formulation, TracingView(sample, Ledger()))))
 
 
-def with_derived_dual(cls: type[Formulation]) -> type[Formulation]:
-    """The formulation with the dual that is derived from its primal."""
-    body = {
-        "dual": derived_dual,
-        "__module__": cls.__module__,
-        "__doc__": cls.__doc__,
-        "__qualname__": cls.__qualname__,
-    }
-    return type(cls.__name__, (cls,), body)
+def _variant(given: Any, **methods: Any) -> Any:
+    """The class that was given, or the instance, with other methods."""
+    cls = given if isinstance(given, type) else type(given)
+    body = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__qualname__": cls.__qualname__, **methods}
+    variant = type(cls.__name__, (cls,), body)
+    return variant if given is cls else variant(**vars(given))

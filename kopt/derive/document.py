@@ -15,10 +15,10 @@ from kopt.derive.monomial import Monomial, negated
 from kopt.derive.pieces import Arrow, Conjugate, Lengths, Piece, Slope, Square, SquareOver
 from kopt.derive.reading import Reading, is_squared
 from kopt.derive.section import NOT_NEGATIVE, Cell, Given, Phrase, Rows, Section, listed
-from kopt.derive.sums import ZERO, is_negative, total_of
+from kopt.derive.sums import ZERO, is_negative, total_of, unsigned
 from kopt.derive.writing import Writing
 from kopt.losses import Loss
-from kopt.show.formula import Call, Formula, Name, Number, Product, Relation, Sum
+from kopt.show.formula import Call, Formula, Name, Product, Relation, Sum
 from kopt.show.mathematics import latex
 
 _TWO = Monomial.constant(2.0)
@@ -219,7 +219,7 @@ class Document:
         each = self.dual.eliminated.get(name)
         short = each is not None and each.form is not None
         price = self.eliminated[name] if short else self.write.multiplier(name)
-        return Relation(Product((price, _without_minus(self.write.row(self.reading.constraints[name])))), "=", ZERO)
+        return Relation(Product((price, unsigned(self.write.row(self.reading.constraints[name])))), "=", ZERO)
 
     def recovery(self) -> Section:
         """The primal variables from the multipliers."""
@@ -297,12 +297,6 @@ def _own_index(slope: Slope) -> tuple[str, ...]:
 
 def _beside(formula: Formula) -> Phrase:
     return Phrase((": ", formula))
-
-
-def _without_minus(residual: Formula) -> Formula:
-    if isinstance(residual, Product) and residual.factors[0] == Number(-1):
-        return residual.factors[1] if len(residual.factors) == 2 else Product(residual.factors[1:])
-    return residual
 
 
 def _is_explicit(piece: Conjugate) -> bool:

@@ -13,7 +13,18 @@ from kopt.cones import NonNegative
 from kopt.derive.cannot import CannotDerive
 from kopt.derive.forms import LinearForm, Term, zero
 from kopt.derive.monomial import Monomial, number
-from kopt.derive.pieces import Arrow, Conjugate, Image, Lengths, Piece, Slope, Square, SquareOver
+from kopt.derive.pieces import (
+    Arrow,
+    Conjugate,
+    Image,
+    Lengths,
+    OfOneProgram,
+    Piece,
+    Slope,
+    Square,
+    SquareOver,
+    Variables,
+)
 from kopt.derive.reading import Cost, Reading, Row, is_squared
 from kopt.derive.slopes import constant_part, slope_in
 from kopt.losses import Loss
@@ -60,7 +71,7 @@ class Eliminated:
     form: LinearForm | None = None
     lengths: Lengths | None = None
 
-    def expression(self, s: View | None, variables: dict[str, cp.Variable]) -> cp.Expression:
+    def expression(self, s: View | None, variables: Variables) -> cp.Expression:
         """The multiplier in terms of those that are left."""
         if self.form is not None:
             return self.form.expression(variables)
@@ -96,6 +107,7 @@ class Dual:
             *(bound.form for bound in self.bounds),
             *(form for ball in self.balls for form in (ball.slope.q, ball.radius)),
             *(image.q for image in self.vanishing),
+            *(each.form for each in self.eliminated.values() if each.form is not None),
         ]
 
     @property
@@ -105,7 +117,7 @@ class Dual:
 
     def program(self, s: View | None) -> Program:
         """The dual as a program on a sample; without one where no vector in feature space occurs."""
-        variables = {name: cp.Variable(m.shape, name=name) for name, m in self.variables.items()}
+        variables = OfOneProgram({name: cp.Variable(m.shape, name=name) for name, m in self.variables.items()})
         total = self._objective(s, variables)
         constraints = {name: equality_of(form, variables, self._sign) for name, form in self.equalities.items()}
         constraints |= {b.about: inequality_of(b.form, variables) for b in self.bounds if b.named}
@@ -124,7 +136,7 @@ class Dual:
     def _sign(self) -> float:
         return self.reading.primal.sign
 
-    def _objective(self, s: View | None, variables: dict[str, cp.Variable]) -> cp.Expression:
+    def _objective(self, s: View | None, variables: Variables) -> cp.Expression:
         """The dual function, or its negative where the primal maximises."""
         convex = [piece.negative(s, variables) for piece in self.pieces.values() if not piece.is_zero]
         linear = self.linear if self._sign > 0 else -self.linear
@@ -233,7 +245,9 @@ def _minimise_variable(dual: Dual, name: str, variable: cp.Variable) -> None:
     elif fixed_length or priced_length:
         row, norm = (reading.objective, fixed_length[0]) if fixed_length else priced_length[0]
         dual.balls.append(Ball(Arrow(name, slope), _as_form(row, norm.factor, norm.name)))
-    else:
+    elif slope.constant and slope.offset.any():
+        raise CannotDerive(f"the Lagrangian falls for ever in {name}, which no constraint holds", "a constraint on it")
+    elif not slope.constant:
         dual.equalities[name] = slope
 
 
@@ -259,6 +273,11 @@ def _conjugate(dual: Dual, name: str, cost: Cost, slope: LinearForm) -> None:
     v = slope.scaled(Monomial.constant(-1.0) / cost.slope_name, -1 / cost.slope)  # -g / s
     u = v.scaled(Monomial() / cost.weight_name, 1 / cost.weight)
     points, (linear, square) = dual.reading.points, polynomial(cost.loss)
+    if (cost.shift_name is not None or linear) and v.index and any(term.over is not None for term in v.terms):
+        raise CannotDerive(
+            f"the cost of {name} is shifted, and {name} enters its constraints through a sum",
+            f"the shift in the constraints, and {name} alone in its cost",
+        )
     dual.pieces[name] = Conjugate(cost, slope, u, linear, square)
     if cost.shift_name is not None:
         dual.linear = dual.linear + v.weighted_sum(cost.shift_name, cost.shift, points)
@@ -269,7 +288,9 @@ def _conjugate(dual: Dual, name: str, cost: Cost, slope: LinearForm) -> None:
         if math.isfinite(end):
             form = v + -_edge(dual, cost, end, v)
             form = form if side > 0 else -form
-            if not any(_says_no_more(form, dual.multipliers[m]) for m in form.matrices):
+            if form.constant and np.any(form.offset < 0):
+                raise CannotDerive(f"the cost of {name} has no minimum, and nothing holds it", "a constraint on it")
+            if form.matrices and not any(_says_no_more(form, dual.multipliers[m]) for m in form.matrices):
                 dual.bounds.append(Bound(form, name, named=False))
 
 

@@ -126,6 +126,8 @@ class Evaluation:
 
     def _over(self, body: Formula, index: tuple[str, ...], where: str, at: Mapping[str, float]) -> Value:
         ranges = [sorted(set(self._range(letter, body, where, at))) for letter in index]
+        if not all(ranges):  # nothing says over what the sum runs
+            raise Absent
         places = ({**at, **dict(zip(index, each, strict=True))} for each in product(*ranges))
         return sum(self._present((body, place) for place in places if not where or self._holds(where, place)))
 

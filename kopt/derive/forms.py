@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from kopt.derive.monomial import ONE, Monomial
 from kopt.derive.trace import total
+from kopt.show.formula import Name
 
 # What is left of numbers that cancel; only the writing depends on it.
 ROUNDING = 1e-12
@@ -124,7 +125,8 @@ class LinearForm:
         """
         row = sp.csr_array(np.asarray(values, dtype=float)[None, :])
         matrices = {m: sp.csr_array(row @ matrix) for m, matrix in self.matrices.items()}
-        terms = tuple(_summed(replace(t, monomial=name * t.monomial), self.index) for t in self.terms)
+        count = Monomial.of(Name("l")) if self.size == points else Monomial.constant(self.size)
+        terms = tuple(_summed(replace(t, monomial=name * t.monomial), self.index, count) for t in self.terms)
         summed = LinearForm("", _collected(terms), matrices, np.atleast_1d(values @ self.offset))
         return summed if self.size == points or not self.index else summed.with_plain_constant()
 
@@ -206,14 +208,14 @@ def _collected(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     return tuple(term for term in found if term.monomial.number != 0)
 
 
-def _summed(term: Term, index: str) -> Term:
-    """A term of each row, summed over the rows."""
+def _summed(term: Term, index: str, count: Monomial) -> Term:
+    """A term of each row, summed over the rows, of which there are so many."""
     if not index or term.over is not None:
         return term
     if term.multiplier is None:
         return Term(total(term.monomial))
     if not term.index and not term.monomial.indexed:
-        return replace(term, monomial=total(term.monomial))
+        return replace(term, monomial=term.monomial * count)
     return replace(term, over="", letter=index)
 
 

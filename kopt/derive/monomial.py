@@ -97,11 +97,15 @@ class Monomial:
         powers = ((s, e % 2 if s in signs and e == int(e) else e) for s, e in self.powers)
         return replace(self, powers=tuple((symbol, exponent) for symbol, exponent in powers if exponent))
 
-    def split(self) -> tuple[Monomial, Monomial]:
-        """The factors that do not depend on the point i, and those that do."""
-        inner = tuple((s, e) for s, e in self.powers if mentions(s, "i"))
-        outer = tuple((s, e) for s, e in self.powers if not mentions(s, "i"))
+    def split(self, index: str = "i") -> tuple[Monomial, Monomial]:
+        """The number and the factors that do not depend on an index, and the factors that do."""
+        inner = tuple((s, e) for s, e in self.powers if mentions(s, index))
+        outer = tuple((s, e) for s, e in self.powers if not mentions(s, index))
         return Monomial(self.number, outer), Monomial(Fraction(1), inner)
+
+    def renamed(self, old: str, new: str) -> Monomial:
+        """With an index replaced."""
+        return replace(self, powers=tuple((reindexed(symbol, old, new), e) for symbol, e in self.powers))
 
     def formula(self, *others: Formula) -> Formula:
         """As a formula, times others; a letter alone goes above the fraction: alpha_i/(2 C)."""

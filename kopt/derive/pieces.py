@@ -19,6 +19,14 @@ from kopt.views import View
 Variables = Mapping[str, cp.Expression]
 
 
+class OfOneProgram(dict[str, cp.Variable]):
+    """The multipliers as variables of one program, and the vectors that were made of them."""
+
+    def __init__(self, variables: Mapping[str, cp.Variable]) -> None:
+        super().__init__(variables)
+        self.vectors: dict[int, Any] = {}
+
+
 @dataclass(frozen=True)
 class Image:
     """The slope sum_i q_i phi(x_i) in a weight vector, q a form in the multipliers."""
@@ -29,9 +37,12 @@ class Image:
     rows: Any = None
 
     def combination(self, s: View | None, variables: Variables) -> Any:
-        """The vector in a declaration."""
+        """The vector in a declaration, the same one each time in one program."""
         assert s is not None
-        return s.combination(self.q.expression(variables), self.kernel, self.rows)
+        made = variables.vectors if isinstance(variables, OfOneProgram) else {}
+        if id(self) not in made:
+            made[id(self)] = s.combination(self.q.expression(variables), self.kernel, self.rows)
+        return made[id(self)]
 
     def length(self, s: View | None, variables: Variables) -> cp.Expression:
         """Its norm."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.constraints.zero import Equality
 
 from kopt.derive.document import Document
 from kopt.derive.evaluate import Absent
@@ -81,7 +82,8 @@ def draw_multipliers(program: Program, rng: np.random.Generator) -> dict[str, np
             sign = rng.choice([-1.0, 1.0]) if attempt else 1.0
             values[name] = sign * 0.8**attempt * rng.uniform(0.2, 1.0, variable.shape)
             variable.save_value(values[name])
-        if np.isfinite(program.objective.expr.value):
+        bounds = [each for each in program.domain if not isinstance(each, Equality)]
+        if all(np.all(bound.violation() <= 0) for bound in bounds) and np.isfinite(program.objective.expr.value):
             return values
     return _feasible(program, rng)
 

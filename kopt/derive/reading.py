@@ -110,10 +110,13 @@ class Reading:
 
 def read_program(primal: Program, ledger: Ledger, view: TracingView | None = None) -> Reading:
     """Read a primal; refuse what has no separable Lagrangian."""
-    for name, variable in primal.variables.items():
-        if variable.ndim > 1 and not variable.attributes["symmetric"]:
-            raise CannotDerive(f"the variable {name.partition('.')[0]} is a matrix", "scalars and vectors")
     vectors = {} if view is None else view.leaves
+    for name, variable in primal.variables.items():
+        if variable.ndim > 1 and variable.id in vectors:
+            owner = vectors[variable.id].name
+            raise CannotDerive(f"the vector {owner} has several outputs", "one weight vector for each output")
+        if variable.ndim > 1 and not variable.attributes["symmetric"]:
+            raise CannotDerive(f"the variable {name} is a matrix", "scalars and vectors")
     named = {each.name() for each in primal.problem().constants() if each.name()[:1].isalpha()}
     taken = {*primal.variables, *primal.constraints, *named, "l", "y", "x", "k", "i", "j", "c", "phi", "L"}
     names = Names(ledger, taken)
@@ -162,7 +165,13 @@ def _row(reader: Reader, name: str | None, cone: Cone | None, expression: cp.Exp
                 "a single row, or affine rows",
             )
         for cost in _costs(reader, term):
-            (lengths if isinstance(cost, Length) else costs).append(cost)  # type: ignore[arg-type]
+            match cost:
+                case Cost():
+                    costs.append(cost)
+                case Length():
+                    lengths.append(cost)
+                case _:
+                    affine.append(cost)
     read = reader.read(sum(affine[1:], affine[0]) if affine else cp.Constant(np.zeros(expression.shape)))
     if read.rows != expression.size:
         raise CannotDerive(f"the constraint {name!r} mixes rows of different numbers", "rows of one kind")
@@ -188,18 +197,19 @@ def _summands(expression: cp.Expression) -> list[cp.Expression]:
     return [expression]
 
 
-def _costs(reader: Reader, expression: cp.Expression) -> Iterator[Cost | Length]:
-    """The costs of single variables of which a curved scalar term is the sum."""
+def _costs(reader: Reader, expression: cp.Expression) -> Iterator[Cost | Length | cp.Expression]:
+    """The costs of single variables, and affine terms, of which a curved scalar term is the sum."""
     yield from _peeled(reader, expression, np.ones(1), ONE, expression)
 
 
 def _peeled(
     reader: Reader, expression: cp.Expression, weight: np.ndarray, name: Monomial, whole: cp.Expression
-) -> Iterator[Cost | Length]:
+) -> Iterator[Cost | Length | cp.Expression]:
     args = expression.args
     names = reader.names
     match expression:
-        case _ if expression.is_constant():
+        case _ if expression.is_affine():
+            yield cp.sum(cp.multiply(np.broadcast_to(weight, expression.shape), expression))
             return
         case _ if expression.id in names.ledger.losses:
             pass
@@ -331,7 +341,8 @@ def _letter(reading: Reading, points: int | None) -> None:
         changed = False
         for name, row in reading.constraints.items():
             for part in row.affine.parts:
-                own = part.form is Form.ENTRY and not part.alone
+                repeats = part.selection is not None and len(set(part.selection)) < len(part.selection)
+                own = part.form is Form.ENTRY and not part.alone and not repeats
                 of_points = own and reading.index[part.variable.id] == "i"
                 if letters[name] == "j" and (row.affine.rows == points or of_points):
                     letters[name], changed = "i", True
@@ -349,7 +360,9 @@ def points_of(reading: Reading, row: Row) -> np.ndarray | None:
         return None
     for part in row.affine.parts:
         if part.variable.id in reading.vectors and part.form is Form.ENTRY and not part.alone:
-            return np.arange(part.variable.size) if part.selection is None else part.selection
+            found = np.arange(part.variable.size) if part.selection is None else part.selection
+            if len(set(found)) == len(found):
+                return found
     return np.arange(row.affine.rows)
 
 
@@ -398,11 +411,21 @@ def _settle_selections(reading: Reading) -> None:
         return replace(affine, parts=tuple(_settled(reading, row, part) for part in affine.parts))
 
     def of_row(row: Row) -> Row:
+        row = replace(row, costs=tuple(_in_letters(reading, cost) for cost in row.costs))
         sides = None if row.sides is None else (settled(row, row.sides[0]), settled(row, row.sides[1]))
         return replace(row, affine=settled(row, row.affine), sides=sides)
 
     reading.objective = of_row(reading.objective)
     reading.constraints = {name: of_row(row) for name, row in reading.constraints.items()}
+
+
+def _in_letters(reading: Reading, cost: Cost) -> Cost:
+    """The names of numbers are functions of i; those of a variable that runs over j are functions of j."""
+    if reading.index[cost.variable.id] != "j":
+        return cost
+    weight, slope = (name.renamed("i", "j") for name in (cost.weight_name, cost.slope_name))
+    shift = None if cost.shift_name is None else cost.shift_name.renamed("i", "j")
+    return replace(cost, weight_name=weight, slope_name=slope, shift_name=shift)
 
 
 def _settled(reading: Reading, row: Row, part: Part) -> Part:

@@ -11,7 +11,6 @@ from kopt.derive.forms import LinearForm
 from kopt.derive.monomial import Monomial
 from kopt.derive.pieces import Image, Lengths, Square, SquareOver
 
-_MINUS = Monomial.constant(-1.0)
 _HALF = Fraction(1, 2)
 
 

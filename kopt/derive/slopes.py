@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
 from kopt.derive.affine import Form, Part
 from kopt.derive.forms import LinearForm, Term, zero
-from kopt.derive.monomial import Monomial, mentions, reindexed
+from kopt.derive.monomial import Monomial, mentions
 from kopt.derive.reading import Reading, Row, label_of
 from kopt.show.formula import Name, Over, Words
 
@@ -43,12 +41,7 @@ def constant_part(reading: Reading) -> LinearForm:
 
 def _in_row(monomial: Monomial, row: Row) -> Monomial:
     """Constants are named as functions of i; in rows that run over j they are functions of j."""
-    return renamed(monomial, "i", "j") if row.index == "j" else monomial
-
-
-def renamed(monomial: Monomial, old: str, new: str) -> Monomial:
-    """The monomial with its index replaced."""
-    return replace(monomial, powers=tuple((reindexed(symbol, old, new), e) for symbol, e in monomial.powers))
+    return monomial.renamed("i", "j") if row.index == "j" else monomial
 
 
 def _of_part(reading: Reading, row: Row, part: Part) -> LinearForm:
@@ -91,7 +84,7 @@ def _of_matrix(part: Part, monomial: Monomial, multiplier: str | None, r: str, l
         return Term(monomial * Monomial.of(Name(part.letter, (letter,) if letter else ())), multiplier)
     rows = r if r != letter else "j" if letter == "i" else "i"
     entry = Monomial.of(Name(part.letter, (rows, letter) if letter else (rows,)))
-    return Term(renamed(monomial, r, rows) * entry, multiplier, rows, over="", letter=rows)
+    return Term(monomial.renamed(r, rows) * entry, multiplier, rows, over="", letter=rows)
 
 
 def _of_total(monomial: Monomial, multiplier: str | None, r: str, label: str, letter: str) -> Term:
@@ -101,7 +94,7 @@ def _of_total(monomial: Monomial, multiplier: str | None, r: str, label: str, le
         body = indexed.formula() if inner else Monomial().formula()
         monomial = outer * Monomial.of(Over(body, ("i",), _condition(label, letter)))
     elif letter == "j":
-        monomial = renamed(monomial, "i", "j")
+        monomial = monomial.renamed("i", "j")
     if r:  # the same sum in each of the rows
         other = "j" if letter != "j" else "i"
         return Term(monomial, multiplier, other, over="", letter=other)

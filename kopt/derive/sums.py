@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from kopt.derive.forms import LinearForm, Term
-from kopt.derive.monomial import ONE, Monomial, mentions, product, reindexed
+from kopt.derive.monomial import ONE, Monomial, product
 from kopt.show.formula import Formula, Inner, Name, Norm, Number, Over, Product, Quotient, Sum, Words
 
 Scaled: TypeAlias = tuple[Monomial, Formula]
@@ -60,7 +60,9 @@ def summed(terms: Sequence[Scaled], letter: str = "i", where: str = "") -> list[
     """Terms summed over the same index, those with the same factor outside in one sum."""
     groups: dict[Monomial, list[Scaled]] = {}
     for monomial, core in terms:
-        outer, inner = split_by(monomial, letter)
+        if not monomial.number:
+            continue
+        outer, inner = monomial.split(letter)
         key = Monomial(Fraction(1), outer.powers)
         groups.setdefault(key, []).append((Monomial(outer.number) * inner, core))
     found = []
@@ -82,13 +84,6 @@ def _condition(terms: list[Scaled], where: str) -> tuple[list[Scaled], str]:
             stripped = [(m / Monomial.of(symbol), core) for m, core in terms]
             return stripped, symbol.text[1:-1]
     return terms, where
-
-
-def split_by(monomial: Monomial, letter: str) -> tuple[Monomial, Monomial]:
-    """The factors that do not depend on an index, with the number, and those that do."""
-    inner = tuple((s, e) for s, e in monomial.powers if mentions(s, letter))
-    outer = tuple((s, e) for s, e in monomial.powers if not mentions(s, letter))
-    return Monomial(monomial.number, outer), Monomial(Fraction(1), inner)
 
 
 def common_size(form: LinearForm) -> Monomial:
@@ -138,14 +133,9 @@ def collected(terms: Sequence[Term]) -> list[Term]:
     return left if len(left) < len(terms) else list(terms)
 
 
-def renamed(monomial: Monomial, old: str, new: str) -> Monomial:
-    """The monomial with an index replaced."""
-    return Monomial(monomial.number, tuple((reindexed(s, old, new), e) for s, e in monomial.powers))
-
-
 def over_index(coefficient: Monomial, body: Formula, index: str) -> Formula:
     """A coefficient times a formula, summed over an index; what does not depend on it stands in front."""
-    outer, inner = split_by(coefficient, index or "i")
+    outer, inner = coefficient.split(index or "i")
     inside = inner.formula(body) if inner.powers else body
     return outer.formula(Over(inside, (index,))) if index else outer.formula(inside)
 

@@ -267,9 +267,11 @@ class TracingView(ProductView):
         """What a kernel is called: nothing where there is only one."""
         return "" if len(self.sample.grams) == 1 else kernel or next(iter(self.sample.grams))
 
-    def named(self, letter: str, values: Any) -> np.ndarray:
-        """Numbers, one for each point, under a letter of their own."""
+    def named(self, letter: str, values: Any) -> Any:
+        """A number, or numbers with one for each point, under a letter of their own."""
         self.letters[letter] = np.asarray(values, dtype=float)
+        if not self.letters[letter].ndim:
+            return TracedNumber(float(values), Monomial.of(Name(letter)), self.ledger)
         return TracedArray.made(np.asarray(values, dtype=float), Monomial.of(Name(letter, ("i",))), self.ledger)
 
     def weight(

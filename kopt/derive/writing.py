@@ -29,8 +29,6 @@ from kopt.derive.sums import (
     indices,
     opposite,
     over_index,
-    renamed,
-    split_by,
     squared,
     squared_factors,
     summed,
@@ -135,7 +133,7 @@ class Writing:
             entry = Name(part.letter, tuple(x for x in (row.index, inner) if x))
             return monomial, Over(product(entry, self.variable(part.variable, inner)), (inner,))
         if label == "j" and row.index != "i":
-            monomial = renamed(monomial, "i", "j")
+            monomial = monomial.renamed("i", "j")
         return monomial, self.variable(part.variable, label)
 
     def cost(self, cost: Cost) -> Formula:
@@ -252,7 +250,7 @@ class Writing:
     def image(self, slope: Slope) -> tuple[Monomial, Formula]:
         """A factor without an index, and the entries of minus the slope without it: w is a multiple of them."""
         form = -slope.q
-        factors = {split_by(term.monomial, form.index or "i")[0] for term in form.terms if term.over is None}
+        factors = {term.monomial.split(form.index or "i")[0] for term in form.terms if term.over is None}
         single = len(factors) == 1 and all(term.over is None for term in form.terms)
         common = factors.pop() if single else common_size(form)
         inside = [(term.monomial / common, self.term(term)[1]) for term in form.terms if term.over is None]

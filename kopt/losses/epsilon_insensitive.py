@@ -50,8 +50,9 @@ class EpsilonInsensitive(Loss):
 
     def prox(self, t: Array, step: Array | float) -> Array:
         """Towards the tube by the step, but not into it."""
-        beyond = t - np.clip(t, -self.epsilon, self.epsilon)
-        return np.where(np.abs(beyond) <= step, t - beyond, t - np.sign(beyond) * step)
+        nearest = np.clip(t, -self.epsilon, self.epsilon)
+        beyond = t - nearest
+        return np.where(np.abs(beyond) <= step, nearest, t - np.sign(beyond) * step)
 
     def expression(self, t: cp.Expression) -> cp.Expression:
         """max(0, |t| - epsilon)."""

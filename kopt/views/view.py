@@ -101,10 +101,7 @@ class View(ABC):
         return cp.Constant((Phi if Phi.shape[1] else np.zeros((len(Phi), 1))).T, name="Phi'") @ coefficients == 0
 
     def named(self, letter: str, values: Any) -> Any:
-        """Numbers, one for each point, under the letter that a derivation writes for them.
-
-        >>> # D = s.named("D", 2 * np.where(s.y > 0, np.mean(s.y < 0), np.mean(s.y > 0)))
-        """
+        """A number, or numbers with one for each point, under the letter that a derivation writes for them."""
         return values
 
     def numeric(self, gram: Gram, coefficients: Any, rows: Any = None) -> Combination:
