@@ -18,6 +18,8 @@ from kopt.derive.compare import Comparison, Row, compared
 from kopt.derive.compare.comparison import MISSING, SUPERFLUOUS
 from kopt.derive.compare.constraints import IDLE
 from kopt.derive.compare.matching import Values, matched
+from kopt.derive.monomial import negated
+from kopt.derive.writing import Writing
 from kopt.referee.instances import Instance, random_instances
 from tests.instances import BY_NAME
 from tests.mutants import Mutant, Prototype, constraints, spurious, subclass, terms, with_dual
@@ -181,6 +183,13 @@ def test_costs_are_written_where_they_make_the_difference():
 
     [row] = compared(with_costs(subclass(SoftMargin, dual=dual))).differences
     assert row == Row("xi", "alpha_i <= C c_i", "alpha <= C", "claimed bound is 1/c_i times it")
+
+
+def test_costs_have_a_letter_that_is_free():
+    """c_i is a multiplier of the reduced hulls."""
+    comparison = compared(with_costs(BY_NAME["ReducedConvexHulls"]))
+    assert comparison.same, comparison
+    assert "c_i <= D p_i" in {row.derived for row in comparison.rows}
 
 
 def test_constraints_put_together_are_the_same():
@@ -442,3 +451,11 @@ def test_a_derived_dual_that_is_not_exact_is_not_shown(monkeypatch):
     verdict = kopt.referee(Halved, instances=1)
     assert verdict.comparison is None
     assert verdict.no_comparison.startswith("The referee calls the derived dual wrong, not exact.")
+
+
+def test_formulas_that_are_not_those_of_the_derived_dual_are_not_shown(monkeypatch):
+    written = Writing.piece
+    monkeypatch.setattr(Writing, "piece", lambda self, piece: negated(written(self, piece)))
+    verdict = kopt.referee(Halved, instances=1)
+    assert verdict.comparison is None
+    assert verdict.no_comparison.startswith("The formulas of the derived dual do not evaluate to it.")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterator
 
 import numpy as np
 
+from kopt.derive.affine import Form, Part
 from kopt.derive.dual import Dual, Eliminated
 from kopt.derive.forms import LinearForm
 from kopt.derive.labels import labels_of, where_defined
 from kopt.derive.monomial import Monomial, negated
 from kopt.derive.pieces import Arrow, Conjugate, Lengths, Piece, Slope, Square, SquareOver
-from kopt.derive.reading import Reading, is_squared
+from kopt.derive.reading import Reading, Row, is_squared
 from kopt.derive.section import NOT_NEGATIVE, Cell, Given, Phrase, Rows, Section, listed
 from kopt.derive.sums import ZERO, is_negative, total_of, unsigned
 from kopt.derive.writing import Writing
+from kopt.losses import Formula as LossFormula
 from kopt.losses import Loss
-from kopt.show.formula import Call, Formula, Name, Product, Relation, Sum
+from kopt.show.formula import Call, Formula, Name, Positive, Product, Relation, Sum, Words
 from kopt.show.mathematics import latex
 
 _TWO = Monomial.constant(2.0)
@@ -67,6 +70,7 @@ class Document:
         self.eliminated = {name: self._eliminated(each) for name, each in dual.eliminated.items()}
         self.dual_objective = self._user(self.write.dual_objective(dual))
         self.dual_lines = list(self._dual_lines())
+        self.slacks = dict(self._slacks())
         self.complementary = {name: self._complementary(name) for name, m in raw.multipliers.items() if m.signed}
         self.sections = [
             self.primal(),
@@ -142,8 +146,7 @@ class Document:
             case Conjugate() if _is_explicit(piece):
                 return self._solved_square(piece)
             case Conjugate():
-                slopes = Call(f"d {self.write.named(piece.cost.loss)}", (self._argument(piece),))
-                return Relation(self.write.form(piece.u), "in", slopes)
+                return self.write.slope_of(piece.cost.loss, self._argument(piece), piece.u)
         raise TypeError(piece)
 
     def _solved_over(self, slope: Slope, a: LinearForm) -> Relation:
@@ -168,10 +171,13 @@ class Document:
         return x if cost.shift_name is None else total_of([x, cost.shift_name.formula()])
 
     def substitution(self) -> Section:
-        """What is left when the minimisers are substituted; and the multipliers that are then eliminated."""
-        rows: Rows = [(Name("L"), ("=", self.raw_objective))]
-        rows += [(self.write.multiplier(name), ("=", formula)) for name, formula in self.eliminated.items()]
-        return Section("Substitution", tuple(rows))
+        """The minimum of L where there is one; and the multipliers that are then eliminated."""
+        rows: Rows = [(Product((Words("min"), Name("L"))), ("=", self.raw_objective), "")]
+        for name, formula in self.eliminated.items():
+            best = "which is best" if self.dual.eliminated[name].lengths is not None else ""
+            rows.append((self.write.multiplier(name), ("=", formula), best))
+        quotients = any(isinstance(piece, SquareOver) for piece in self.raw.pieces.values())
+        return Section("Substitution", tuple(rows), "where 0/0 counts as 0" if quotients else "")
 
     def _eliminated(self, each: Eliminated) -> Formula:
         if each.form is not None:
@@ -236,18 +242,35 @@ class Document:
                 rows.append((recovered,))
         for name, formula in self.eliminated.items():
             rows.append((Relation(self.write.multiplier(name), "=", formula),))
+        slacks = [name for name in self.raw.equalities if name in self.slacks]
+        rows += [(self.slacks[name],) for name in slacks]
+        left = [each for each in left if not any(each == self._variable(name) for name in slacks)]
         if left:
-            rows.append((listed(left, ": minimise the primal with the rest fixed, or solve the active constraints"),))
+            words = ": from the constraints that hold with equality, or by minimising the primal with the rest fixed"
+            rows.append((listed(left, words),))
         return Section("Recovery", tuple(rows))
 
+    def _slacks(self) -> Iterator[tuple[str, Relation]]:
+        """x_i = (rest)_+ for a variable that is not negative and stands, as -x_i, in one other constraint only."""
+        for name in self.raw.equalities:
+            rows = [
+                (row, part)
+                for row in self.reading.constraints.values()
+                for part in row.affine.parts
+                if part.variable is self.reading.variables[name]
+            ]
+            signs = [row for row, part in rows if _is_sign(row, part)]
+            others = [(row, part) for row, part in rows if not _is_sign(row, part)]
+            if len(signs) == 1 and len(others) == 1 and _is_minus(*others[0]):
+                row, part = others[0]
+                rest = dataclasses.replace(
+                    row.affine, parts=tuple(each for each in row.affine.parts if each is not part)
+                )
+                yield name, Relation(self._variable(name), "=", Positive(self.write.affine(row, rest)))
+
     def _recovered(self, piece: Piece) -> Relation | None:
-        """The minimiser; as a slope of the conjugate where it has no formula, and None where that leaves it open."""
-        if not isinstance(piece, Conjugate) or _is_explicit(piece):
-            return self._solved(piece)
-        if piece.is_zero:
-            return None
-        slopes = Call(f"d {self.write.named(piece.cost.loss)}*", (self.write.form(piece.u),))
-        return Relation(self._argument(piece), "in", slopes)
+        """The minimiser where it is explicit."""
+        return self._solved(piece) if not isinstance(piece, Conjugate) or _is_explicit(piece) else None
 
     def legend(self) -> Iterator[Section]:
         """What names stand for that the formulas use."""
@@ -272,15 +295,22 @@ class Document:
         return Given(f"y_i != {left_out:g}", rf"y_i \ne {left_out:g}")
 
     def _explained(self, name: str, loss: Loss) -> Iterator[tuple[Cell, ...]]:
+        """The loss and its conjugate; its own parameters have a prime where they are not the machine's."""
         at_t, at_u = latex(Call(name, (Name("t"),))), latex(Call(f"{name}*", (Name("u"),)))
-        value, conjugate, domain = loss.formula, loss.conjugate_formula, loss.conjugate_domain_formula
+        own = {field.name: getattr(loss, field.name) for field in dataclasses.fields(loss)}  # type: ignore[arg-type]
+        numbers = {letter: self.reading.names.number(value).formula() for letter, value in own.items()}
+        primed = [letter for letter, number in numbers.items() if number != Name(letter)]
+        value, conjugate, domain = (
+            _primed(each, primed) for each in (loss.formula, loss.conjugate_formula, loss.conjugate_domain_formula)
+        )
+        if loss.formula == Loss.formula:
+            yield (Given(f"{name}: {loss!r}, given with its conjugate", rf"\text{{{name}: {type(loss).__name__}}}"),)
+            return
         yield (Given(f"{name}(t) = {value.text}", f"{at_t} = {value.latex}"),)
         where = Given(f"  for {domain.text}", rf"\quad\text{{for }} {domain.latex}") if domain.text else Given("", "")
         yield (Given(f"{name}*(u) = {conjugate.text}{where.text}", f"{at_u} = {conjugate.latex}{where.latex}"),)
-        for field in dataclasses.fields(loss):  # type: ignore[arg-type]
-            number = self.reading.names.number(getattr(loss, field.name)).formula()
-            if number != Name(field.name):
-                yield (Relation(Name(field.name), "=", number),)
+        for letter in primed:
+            yield (Relation(Name(f"{letter}'"), "=", numbers[letter]),)
 
     def _variable(self, name: str) -> Formula:
         """An entry of a primal variable or a multiplier, or a vector in feature space."""
@@ -289,6 +319,29 @@ class Document:
         variable = self.reading.variables.get(name)
         index = "" if variable is None else self.reading.index[variable.id]
         return Name(name, (index,) if index else ())
+
+
+def _primed(formula: Given | LossFormula, letters: list[str]) -> Given:
+    """A formula of a loss with primes on some of its letters."""
+    plain, tex = formula.text, formula.latex
+    for letter in letters:
+        plain = re.sub(rf"\b{letter}\b", f"{letter}'", plain)
+        command = re.escape(latex(Name(letter)))
+        tex = re.sub(rf"(?<![A-Za-z\\]){command}(?![A-Za-z])", lambda found: f"{found.group()}'", tex)
+    return Given(plain, tex)
+
+
+def _is_sign(row: Row, part: Part) -> bool:
+    """Whether a constraint says that a variable is not negative, and nothing else."""
+    return len(row.affine.parts) == 1 and not row.affine.offset.any() and not row.costs and _is_minus(row, part)
+
+
+def _is_minus(row: Row, part: Part) -> bool:
+    """Whether a variable stands in the rows of an inequality as -x_i."""
+    own = part.form is Form.ENTRY and part.selection is None and part.alone == row.affine.scalar
+    return (
+        own and part.monomial == Monomial.constant(-1.0) and row.relation == "<=" and not row.costs and not row.lengths
+    )
 
 
 def _own_index(slope: Slope) -> tuple[str, ...]:

@@ -124,11 +124,9 @@ def broken(line: str, width: int) -> list[str]:
 
 
 def _aligned_row(row: tuple[Cell, ...]) -> tuple[str, ...]:
-    """`aligned` sets its columns right and left in turn: the left ones are used."""
-    cells: list[str] = []
-    for cell in row:
-        cells += [r"\;" if cells else "", _latex(cell)]
-    return tuple(cells)
+    """`aligned` sets its columns right and left in turn: the left ones are used; a third cell follows the second."""
+    first, *others = (_latex(cell) for cell in row)
+    return ("", first, r"\;", r" \qquad ".join(each for each in others if each)) if others else ("", first)
 
 
 def _latex(cell: Cell) -> str:

@@ -11,9 +11,9 @@ import cvxpy as cp
 import numpy as np
 
 from kopt.derive.affine import Affine, Form, Part
-from kopt.derive.dual import Ball, Bound, Dual
+from kopt.derive.dual import Ball, Bound, Dual, polynomial
 from kopt.derive.forms import LinearForm, Term
-from kopt.derive.monomial import ONE, Monomial, product, reindexed
+from kopt.derive.monomial import ONE, Monomial, negated, product, reindexed
 from kopt.derive.pieces import Arrow, Conjugate, Image, Lengths, Piece, Slope, Square, SquareOver
 from kopt.derive.reading import Cost, Reading, Row, is_squared, label_of
 from kopt.derive.sums import (
@@ -62,7 +62,9 @@ from kopt.show.formula import (
     Quotient,
     Relation,
     Sum,
+    Words,
 )
+from kopt.show.mathematics import text
 
 Sign: TypeAlias = Literal["=", "<=", ">="]
 _HALF = Fraction(1, 2)
@@ -178,14 +180,14 @@ class Writing:
         return total_of([*vectors, *costs, *lengths, *(t for t in terms if not has_norm(t))])
 
     def relation(self, row: Row) -> Relation:
-        """A constraint as it was declared, the side with a vector or the variables on the left."""
+        """A constraint as it was declared, but for inequalities: the side with a vector or more variables is the left."""
         equality = row.relation == "="
         if row.sides is None:
             constant = replace(row.affine, parts=(), constants=tuple(-each for each in row.affine.constants))
             curved = replace(row, affine=replace(row.affine, constants=()))
             return Relation(self.row(curved), "=" if equality else "<=", self.affine(row, constant))
         left, right = row.sides
-        turned = self._weight(right) > self._weight(left)
+        turned = not equality and self._weight(right) > self._weight(left)
         if turned:
             left, right = right, left
         sign: Sign = "=" if equality else ">=" if turned else "<="
@@ -193,7 +195,7 @@ class Writing:
 
     def _weight(self, side: Affine) -> int:
         vectors = [part for part in side.parts if part.variable.id in self.reading.vectors]
-        return 100 * bool(vectors) + (1 if side.parts else 0)
+        return 100 * bool(vectors) + len(side.parts)
 
     def multiplier(self, name: str) -> Formula:
         """A multiplier with its index."""
@@ -328,7 +330,7 @@ class Writing:
         """-sum_i weight_i loss*(u_i)."""
         cost, index = piece.cost, piece.slope.index
         if piece.square is None:
-            return over_index(-cost.weight_name, Call(f"{self.named(cost.loss)}*", (self.form(piece.u),)), index)
+            return over_index(-cost.weight_name, self._conjugate_of(cost.loss, piece.u), index)
         if not piece.square:
             return ZERO
         scale = self.reading.names.number(piece.square) / (cost.weight_name * cost.slope_name ** Fraction(2))
@@ -336,6 +338,39 @@ class Writing:
         squared, rest = squared_factors(common, entry)
         coefficient = (scale * squared).without_squares_of(self.signs)
         return over_index(-coefficient, Power(rest, Number(2)), index)
+
+    def _conjugate_of(self, loss: Loss, u: LinearForm) -> Formula:
+        """loss*(u): as a formula in v = -u where it has a short one, else by the name that a legend explains."""
+        v = self.form(-u)
+        match loss:
+            case Logistic():
+                other = total_of([ONE_ITSELF, self.form(u)])
+                return Sum((Product((v, Call("log", (v,)))), Product((other, Call("log", (other,))))))
+            case Exponential():
+                return Sum((Product((v, Call("log", (v,)))), negated(v)))
+            case PowerHinge():
+                p = self.reading.names.number(loss.p)
+                q, below = (p / (p - ONE)).formula(), (p - ONE).formula()
+                return Sum((Product((below, Power(Quotient(v, p.formula()), q))), negated(v)))
+        return Call(f"{self.named(loss)}*", (self.form(u),))
+
+    def slope_of(self, loss: Loss, t: Formula, u: LinearForm) -> Relation:
+        """What stationarity says of a loss at t: u is its slope."""
+        v, minus = self.form(-u), negated(t)
+        match loss:
+            case Logistic():
+                return Relation(v, "=", Quotient(ONE_ITSELF, Sum((ONE_ITSELF, Call("exp", (t,))))))
+            case Exponential():
+                return Relation(v, "=", Call("exp", (minus,)))
+            case SquaredExcess(epsilon=0.0, side=1):
+                return Relation(self.form(u), "=", Product((Number(2), Positive(t))))
+        if polynomial(loss) == (0.0, 0.0):
+            return Relation(self.form(u), "in", Words(self._interval(loss)))
+        return Relation(self.form(u), "in", Call(f"d {self.named(loss)}", (t,)))
+
+    def _interval(self, loss: Loss) -> str:
+        ends = (text(self.reading.names.number(end).formula()) for end in loss.conjugate_domain)
+        return f"[{', '.join(ends)}]"
 
     def dual_objective(self, dual: Dual) -> Formula:
         """The objective of the dual as a maximisation."""

@@ -22,10 +22,10 @@ class SmoothedHinge(Loss):
     on = On.MARGIN
     formula = Formula(
         "max(0, 1 - t)^2 / (2 * width) if t >= 1 - width else 1 - t - width / 2",
-        r"\begin{cases} \frac{\max(0, 1 - t)^2}{2 \gamma} & t \ge 1 - \gamma \\ 1 - t - \frac{\gamma}{2} & "
-        r"t < 1 - \gamma \end{cases}",
+        r"\begin{cases} \frac{\max(0, 1 - t)^2}{2 \mathrm{width}} & t \ge 1 - \mathrm{width} \\ "
+        r"1 - t - \frac{\mathrm{width}}{2} & t < 1 - \mathrm{width} \end{cases}",
     )
-    conjugate_formula = Formula("u + width * u^2 / 2", r"u + \frac{\gamma u^2}{2}")
+    conjugate_formula = Formula("u + width * u^2 / 2", r"u + \frac{\mathrm{width} u^2}{2}")
     conjugate_domain_formula = Formula("-1 <= u <= 0", r"-1 \le u \le 0")
 
     @property
