@@ -180,7 +180,7 @@ class Writing:
         return total_of([*vectors, *costs, *lengths, *(t for t in terms if not has_norm(t))])
 
     def relation(self, row: Row) -> Relation:
-        """A constraint as it was declared, but for inequalities: the side with a vector or more variables is the left."""
+        """A constraint as it was declared; an inequality with the vector, or more variables, on its left."""
         equality = row.relation == "="
         if row.sides is None:
             constant = replace(row.affine, parts=(), constants=tuple(-each for each in row.affine.constants))
