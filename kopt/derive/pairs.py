@@ -97,7 +97,7 @@ class Merged(Dual):
         return Section(
             f"Dual in {', '.join(pair.name for pair in self.pairs)}",
             tuple(rows),
-            "less of both at the same difference is allowed and no worse, so that one of the two can be 0",
+            "what both have in common can be taken from both: that keeps the difference and lowers no value",
         )
 
     def _conditions(self, write: _SizeWriting) -> Iterator[tuple[Cell, Cell]]:
