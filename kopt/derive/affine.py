@@ -22,6 +22,7 @@ from cvxpy.atoms.affine.sum import Sum
 from cvxpy.atoms.affine.transpose import transpose
 from cvxpy.atoms.affine.unary_operators import NegExpression
 
+from kopt.derive.cannot import CannotDerive
 from kopt.derive.monomial import ONE, Monomial
 from kopt.derive.trace import Ledger, total
 from kopt.gradients import affine_parts
@@ -294,7 +295,7 @@ class Reader:
     def _by_numbers(self, expression: cp.Expression) -> Affine:
         """Matrices with letters of their own."""
         if expression.ndim > 1:
-            raise Unreadable
+            raise CannotDerive("an expression of the primal is a matrix", "scalars and vectors")
         jacobian, offset = affine_parts(expression)
         parts = []
         for variable in expression.variables():

@@ -148,7 +148,7 @@ def _of_formulation(given: Any, costs: bool, instances: int, seed: int) -> Deriv
     judged = _variant(given, dual=derived_dual, recover=Formulation.recover)
     verdict = _confirmed(referee(judged, instances=instances, seed=seed))
     _check_print(written)
-    sections = _sections(written, pairs=_has_pairs(written, judged, drawn, seed))
+    sections = _sections(written, pairs=_has_pairs(written, judged, drawn, min(2, instances), seed))
     return Derivation(verdict.name, _variant(given, dual=derived_dual), verdict, sections)
 
 
@@ -195,10 +195,10 @@ def _sections(written: _Written, pairs: bool) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def _has_pairs(written: _Written, judged: Any, instances: list[Instance], seed: int) -> bool:
+def _has_pairs(written: _Written, judged: Any, drawn: list[Instance], instances: int, seed: int) -> bool:
     """Whether multipliers are merged on every instance, and the referee accepts what is left."""
     names = _merged_names(written.document.dual)
-    if names is None or any(_merged_names(_dual(i.formulation, i.sample)) != names for i in instances):
+    if names is None or any(_merged_names(_dual(i.formulation, i.sample)) != names for i in drawn):
         return False
 
     def dual(self: Formulation, s: View) -> Program:
@@ -206,7 +206,7 @@ def _has_pairs(written: _Written, judged: Any, instances: list[Instance], seed: 
         assert found is not None
         return found.program(s)
 
-    return referee(_variant(judged, dual=dual), instances=2, seed=seed).accepts
+    return referee(_variant(judged, dual=dual), instances=instances, seed=seed).accepts
 
 
 def _merged_names(dual: Dual) -> set[str] | None:
@@ -282,7 +282,12 @@ def _names(formulation: Formulation, sample: Sample) -> set[str]:
     view = ProductView(sample)
     program = primal_of(formulation, view)
     own = {name.partition(".")[0] for name in program.variables} | set(program.constraints)
-    known = {"l": "the number of points", **dict.fromkeys(vars(formulation), "a parameter")}
+    known = {"l": "the number of points", "phi": "the map to feature space"} | (
+        {} if sample.y is None else {"y": "y_i"}
+    )
+    for name in set(vars(formulation)) & set(known):
+        raise CannotDerive(f"{name!r} is the name of a parameter and of {known[name]}", "another name")
+    known |= dict.fromkeys(vars(formulation), "a parameter")
     for name in own & set(known):
         raise CannotDerive(f"{name!r} is the name of a variable or a multiplier and of {known[name]}", "another name")
     return own | set(view.weights) | set(vars(formulation))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -295,13 +295,15 @@ class Document:
         return Given(f"y_i != {left_out:g}", rf"y_i \ne {left_out:g}")
 
     def _explained(self, name: str, loss: Loss) -> Iterator[tuple[Cell, ...]]:
-        """The loss and its conjugate; its own parameters have a prime where they are not the machine's."""
+        """The loss and its conjugate; its own parameters have a mark where they are not the machine's."""
         at_t, at_u = latex(Call(name, (Name("t"),))), latex(Call(f"{name}*", (Name("u"),)))
         own = {field.name: getattr(loss, field.name) for field in dataclasses.fields(loss)}  # type: ignore[arg-type]
         numbers = {letter: self.reading.names.number(value).formula() for letter, value in own.items()}
-        primed = [letter for letter, number in numbers.items() if number != Name(letter)]
+        mark = name.removeprefix("loss") or "'"
+        own_letters = {letter: f"{letter}{mark}" for letter, number in numbers.items() if number != Name(letter)}
         value, conjugate, domain = (
-            _primed(each, primed) for each in (loss.formula, loss.conjugate_formula, loss.conjugate_domain_formula)
+            _relettered(each, own_letters)
+            for each in (loss.formula, loss.conjugate_formula, loss.conjugate_domain_formula)
         )
         if loss.formula == Loss.formula:
             yield (Given(f"{name}: {loss!r}, given with its conjugate", rf"\text{{{name}: {type(loss).__name__}}}"),)
@@ -309,8 +311,8 @@ class Document:
         yield (Given(f"{name}(t) = {value.text}", f"{at_t} = {value.latex}"),)
         where = Given(f"  for {domain.text}", rf"\quad\text{{for }} {domain.latex}") if domain.text else Given("", "")
         yield (Given(f"{name}*(u) = {conjugate.text}{where.text}", f"{at_u} = {conjugate.latex}{where.latex}"),)
-        for letter in primed:
-            yield (Relation(Name(f"{letter}'"), "=", numbers[letter]),)
+        for letter, changed in own_letters.items():
+            yield (Relation(Name(changed), "=", numbers[letter]),)
 
     def _variable(self, name: str) -> Formula:
         """An entry of a primal variable or a multiplier, or a vector in feature space."""
@@ -321,13 +323,13 @@ class Document:
         return Name(name, (index,) if index else ())
 
 
-def _primed(formula: Given | LossFormula, letters: list[str]) -> Given:
-    """A formula of a loss with primes on some of its letters."""
+def _relettered(formula: LossFormula, letters: Mapping[str, str]) -> Given:
+    """A formula of a loss with other letters."""
     plain, tex = formula.text, formula.latex
-    for letter in letters:
-        plain = re.sub(rf"\b{letter}\b", f"{letter}'", plain)
-        command = re.escape(latex(Name(letter)))
-        tex = re.sub(rf"(?<![A-Za-z\\]){command}(?![A-Za-z])", lambda found: f"{found.group()}'", tex)
+    for letter, changed in letters.items():
+        plain = re.sub(rf"\b{letter}\b", changed, plain)
+        command, other = re.escape(latex(Name(letter))), latex(Name(changed)).replace("\\", r"\\")
+        tex = re.sub(rf"(?<![A-Za-z\\]){command}(?![A-Za-z])", other, tex)
     return Given(plain, tex)
 
 

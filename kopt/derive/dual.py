@@ -25,7 +25,7 @@ from kopt.derive.pieces import (
     SquareOver,
     Variables,
 )
-from kopt.derive.reading import Cost, Reading, Row, is_squared
+from kopt.derive.reading import Cost, Length, Reading, Row, is_squared
 from kopt.derive.slopes import constant_part, slope_in
 from kopt.losses import Loss
 from kopt.program import Program
@@ -195,10 +195,11 @@ def _minimise_vector(dual: Dual, vector: ProductVector) -> None:
     if vector.values.ndim > 1:
         raise CannotDerive(f"the vector {vector.name} has several outputs", "one weight vector for each output")
     for row in reading.rows:
-        for variable in (*(c.variable for c in row.costs), *(c.variable for c in row.lengths)):
-            if any(variable is leaf for leaf in vector.leaves):
+        terms: list[Cost | Length] = [*row.costs, *row.lengths]
+        for cost in terms:
+            if any(cost.variable is leaf for leaf in vector.leaves):
                 raise CannotDerive(
-                    f"the vector {vector.name} enters through a curved term in its values or norms",
+                    f"the vector {vector.name} enters through the curved term {cost.said}",
                     "its values, its norm and its squared norm in affine terms, and a variable of its own for the rest",
                 )
     q, a, k = (slope_in(reading, leaf) for leaf in (vector.values, vector.norm_squared, vector.norm))
@@ -232,9 +233,12 @@ def _minimise_variable(dual: Dual, name: str, variable: cp.Variable) -> None:
     fixed_length = [c for c in reading.objective.lengths if c.variable is variable]
     priced = [(row, c) for row in reading.constraints.values() for c in row.costs if c.variable is variable]
     priced_length = [(row, c) for row in reading.constraints.values() for c in row.lengths if c.variable is variable]
-    if len(fixed) + len(fixed_length) + len(priced) + len(priced_length) > 1:
+    of_constraints: list[Cost | Length] = [*(cost for _, cost in priced), *(norm for _, norm in priced_length)]
+    curved = [*fixed, *fixed_length, *of_constraints]
+    if len(curved) > 1:
+        terms = " and ".join(dict.fromkeys(each.said for each in curved))
         raise CannotDerive(
-            f"the variable {name} has several curved terms, whose conjugates do not add up",
+            f"the variable {name} has several curved terms ({terms}), whose conjugates do not add up",
             "one curved term, or a variable of its own for each, tied by an equality",
         )
     if fixed:
@@ -256,7 +260,7 @@ def _price(row: Row, cost: Cost, name: str) -> LinearForm:
     plain = is_squared(cost) and not cost.shift.any() and np.all(np.abs(cost.slope) == 1)
     if not plain or np.any(cost.weight != cost.weight[0]):
         raise CannotDerive(
-            f"the constraint {row.multiplier!r} has a curved term in {name} that is not a plain sum of squares",
+            f"the constraint {row.multiplier!r} has the term {cost.said} in {name}, which is no plain sum of squares",
             f"cp.sum_squares({name})",
         )
     return _as_form(row, float(cost.weight[0]), cost.weight_name)

@@ -35,7 +35,8 @@ def where_defined(reading: Reading, labels: Labels) -> dict[float, list[str]]:
     """The names that there are for all classes of points but one, by that class."""
     found: dict[float, list[str]] = {}
     y = np.zeros(0) if reading.y is None else reading.y
-    for name, keys in labels.items() if len(np.unique(y)) < len(y) else ():
+    ranks = 2 < len(np.unique(y)) < len(y) and bool(np.all(y == np.round(y)))
+    for name, keys in labels.items() if ranks else ():
         at = np.array([int(key[0]) - 1 for key in keys if key], dtype=int)
         if not _runs_over_points(reading, name) or len(at) == len(y):
             continue

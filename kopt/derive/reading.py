@@ -40,7 +40,10 @@ from kopt.views.products import ProductVector
 
 @dataclass(frozen=True)
 class Cost:
-    """sum_i weight_i loss(slope_i x_i + shift_i): what a variable costs by itself, entry by entry."""
+    """sum_i weight_i loss(slope_i x_i + shift_i): what a variable costs by itself, entry by entry.
+
+    said   the term as it was declared, for messages
+    """
 
     variable: cp.Variable
     weight: np.ndarray
@@ -50,6 +53,7 @@ class Cost:
     slope_name: Monomial
     shift: np.ndarray
     shift_name: Monomial | None
+    said: str
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Length:
     variable: cp.Variable
     factor: float
     name: Monomial
+    said: str
 
 
 @dataclass(frozen=True)
@@ -111,11 +116,17 @@ class Reading:
 def read_program(primal: Program, ledger: Ledger, view: TracingView | None = None) -> Reading:
     """Read a primal; refuse what has no separable Lagrangian."""
     vectors = {} if view is None else view.leaves
+    for name, cone in primal.cones.items():
+        if not isinstance(cone, Free | NonNegative):
+            raise CannotDerive(
+                f"the constraint {name!r} is in a {type(cone).__name__} cone",
+                "one written with <= or ==, entry by entry",
+            )
     for name, variable in primal.variables.items():
         if variable.ndim > 1 and variable.id in vectors:
             owner = vectors[variable.id].name
             raise CannotDerive(f"the vector {owner} has several outputs", "one weight vector for each output")
-        if variable.ndim > 1 and not variable.attributes["symmetric"]:
+        if variable.ndim > 1:
             raise CannotDerive(f"the variable {name} is a matrix", "scalars and vectors")
     named = {each.name() for each in primal.problem().constants() if each.name()[:1].isalpha()}
     taken = {*primal.variables, *primal.constraints, *named, "l", "y", "x", "k", "i", "j", "c", "phi", "L"}
@@ -127,7 +138,7 @@ def read_program(primal: Program, ledger: Ledger, view: TracingView | None = Non
     }
     if not primal.constraints:
         raise CannotDerive(
-            "the primal has no constraint, so that there are no multipliers",
+            f"the primal, {_brief(reader, primal.objective.expr)}, has no constraint, so that there are no multipliers",
             'a variable for what is curved, with its defining constraint, such as {"alpha": t == ...}',
         )
     reading = Reading(primal, names, objective, constraints, vectors, {} if view is None else view.kernels)
@@ -139,10 +150,6 @@ def read_program(primal: Program, ledger: Ledger, view: TracingView | None = Non
 
 
 def _constraint(reader: Reader, name: str, cone: Cone, constraint: Any) -> Row:
-    if not isinstance(cone, Free | NonNegative):
-        raise CannotDerive(
-            f"the constraint {name!r} is in a {type(cone).__name__} cone", "one written with <= or ==, entry by entry"
-        )
     row = _row(reader, name, cone, cone.residual)
     if isinstance(constraint, Inequality | Equality) and all(arg.is_affine() for arg in constraint.args):
         left, right = (reader.read(arg) for arg in constraint.args)
@@ -238,7 +245,7 @@ def _peeled(
             yield _cost(reader, cp.abs(args[0]), weight, name, whole)
             return
         case Pnorm() if expression.p == 2 and isinstance(args[0], cp.Variable):
-            yield Length(args[0], float(weight[0]), name)
+            yield Length(args[0], float(weight[0]), name, _brief(reader, whole))
             return
     yield _cost(reader, expression, weight, name, whole)
 
@@ -273,7 +280,8 @@ def _cost(reader: Reader, expression: cp.Expression, weight: np.ndarray, name: M
     weight = np.broadcast_to(factor * weight, (variable.size,)).astype(float)
     if np.any(weight <= 0) or np.any(slope == 0):
         raise CannotDerive(f"the term {_brief(reader, whole)} has a weight that is not positive", "positive weights")
-    return Cost(variable, weight, reader.names.number(factor) * name, loss, slope, slope_name, shift, shift_name)
+    weight_name, said = reader.names.number(factor) * name, _brief(reader, whole)
+    return Cost(variable, weight, weight_name, loss, slope, slope_name, shift, shift_name, said)
 
 
 def _from_zero(factor: float, loss: Loss, inner: cp.Expression) -> tuple[float, Loss, cp.Expression]:
