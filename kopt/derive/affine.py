@@ -124,14 +124,14 @@ class Names:
     def number(self, value: float) -> Monomial:
         """What a number is called, where it is made of one with a name: a multiple, a fraction, one less than it."""
         for multiple in (1.0, 2.0, 4.0, 0.5, 0.25):
-            known = self.ledger.name_of(multiple * value)
-            if known is not None and known.powers:
+            known = self.ledger.near(multiple * value)
+            if known is not None:
                 return known / Monomial.constant(multiple)
-            known = self.ledger.name_of(multiple / value) if value else None
-            if known is not None and known.powers:
+            known = self.ledger.near(multiple / value) if value else None
+            if known is not None:
                 return Monomial.constant(multiple) / known
-        above = self.ledger.name_of(1.0 + value)
-        return above - ONE if above is not None and above.powers else Monomial.constant(value)
+        above = self.ledger.near(1.0 + value)
+        return Monomial.constant(value) if above is None else above - ONE
 
     def matrix(self, expression: cp.Expression) -> str:
         """The letter of a matrix."""

@@ -24,6 +24,9 @@ from kopt.show.mathematics import text
 from kopt.views import ProductView
 from kopt.views.products import ProductVector
 
+# What the same number differs by, relatively, when it is computed in two ways.
+LAST_DIGITS = 1e-14
+
 
 class Ledger:
     """What the numbers and arrays of one trace are called, found by their contents."""
@@ -40,6 +43,14 @@ class Ledger:
         """
         if not _is_anybodys(value):
             self._known.setdefault(_key(value), monomial)
+
+    def near(self, value: float) -> Monomial | None:
+        """What a number is called that was computed in another way, and so differs in its last digits."""
+        for (shape, digits), monomial in self._known.items() if value else ():
+            ratio = 0.0 if shape else float(np.frombuffer(digits)[0]) / value
+            if abs(abs(ratio) - 1) <= LAST_DIGITS:
+                return monomial if ratio > 0 else -monomial
+        return None
 
     def name_of(self, value: Any) -> Monomial | None:
         """What a number or an array is called; None for an array that nobody named."""
