@@ -234,7 +234,7 @@ class Reader:
     def _product(self, expression: cp.Expression) -> Affine:
         args = expression.args
         factor, other = args if args[0].is_constant() else args[::-1]
-        if factor.is_scalar() or (factor.ndim == 0):
+        if factor.is_scalar():
             return _scaled(self._promoted(self._read(other), expression), self.names.constant(factor), _dense(factor))
         if factor.ndim == 1 and other.ndim == 1:
             return self._summed(self._read(other), self.names.constant(factor), _dense(factor))
@@ -246,7 +246,7 @@ class Reader:
         plain = [p for p in other.parts if p.form is Form.ENTRY and not p.monomial.indexed and p.selection is None]
         if len(plain) < len(other.parts) or other.constants:
             raise Unreadable
-        letter, matrix = self.names.matrix(factor), sp.csr_array(_sparse(factor))
+        letter, matrix = self.names.matrix(factor), sp.csr_array(factor.value)
         parts = tuple(
             replace(p, matrix=sp.csr_array(matrix @ p.matrix), form=Form.MATRIX, letter=letter) for p in plain
         )
@@ -325,10 +325,6 @@ def _identity(size: int) -> sp.csr_array:
 def _dense(expression: cp.Expression) -> np.ndarray:
     value = expression.value
     return np.asarray(value.toarray() if sp.issparse(value) else value, dtype=float)
-
-
-def _sparse(expression: cp.Expression) -> Any:
-    return expression.value
 
 
 def _given_name(expression: cp.Expression) -> str:

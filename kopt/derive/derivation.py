@@ -34,7 +34,7 @@ OF_ONE_SAMPLE = (
 
 
 class Unconfirmed(KoptError):
-    """The referee does not call a derived dual exact: a fault of the derivation, of which nothing is printed."""
+    """The referee does not call a derived dual exact, or its formulas do not evaluate to it; nothing is printed."""
 
 
 @dataclass(frozen=True)
@@ -229,11 +229,10 @@ def _on_instance(instance: Instance, costs: bool) -> _Written:
 
 def _transplanted(written: _Written, other: _Written) -> _Written | None:
     """The formulas with the numbers of another sample; None where the program has another shape there."""
-    if list(written.document.dual_lines) and len(written.document.dual_lines) != len(other.document.dual_lines):
+    here, there = written.document, other.document
+    if len(here.dual_lines) != len(there.dual_lines) or list(here.primal_relations) != list(there.primal_relations):
         return None
-    if list(written.document.primal_relations) != list(other.document.primal_relations):
-        return None
-    return other._replace(document=transplanted(written.document, other.document))
+    return other._replace(document=transplanted(here, there))
 
 
 def _is_right(written: _Written) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from cvxpy.constraints.zero import Equality
 from kopt.derive.document import Document
 from kopt.derive.evaluate import Absent
 from kopt.derive.numbers import Numbers
+from kopt.gradients import restored
 from kopt.program import Program
 from kopt.views.products import ProductVector
 
@@ -42,7 +42,7 @@ def printed_dual_agrees(document: Document, program: Program, constants: Values,
     Constraints may differ by a positive factor, equalities by any factor but 0.
     """
     rng = np.random.default_rng(seed)
-    with values_kept(program):
+    with restored(program.variables.values()):
         try:
             numbers = Numbers(document, constants)
             draws = [dual_pairs(numbers, program, draw_multipliers(program, rng)) for _ in range(DRAWS)]
@@ -54,24 +54,13 @@ def printed_dual_agrees(document: Document, program: Program, constants: Values,
 def printed_primal_agrees(document: Document, constants: Values, seed: int = 0) -> bool:
     """Whether the printed primal has the objective and the constraints of the program, and the Lagrangian its value."""
     rng = np.random.default_rng(seed)
-    with values_kept(document.reading.primal):
+    with restored(document.reading.primal.variables.values()):
         try:
             numbers = Numbers(document, constants)
             draws = [primal_pairs(numbers, *draw_both(document, rng)) for _ in range(DRAWS)]
         except (Absent, KeyError):
             return False
     return all(agree(pairs) for pairs in zip(*draws, strict=True))
-
-
-@contextmanager
-def values_kept(program: Program) -> Iterator[None]:
-    """The variables of a program have their values again afterwards."""
-    before = [(variable, variable.value) for variable in program.variables.values()]
-    try:
-        yield
-    finally:
-        for variable, value in before:
-            variable.save_value(value)
 
 
 def draw_multipliers(program: Program, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -89,11 +78,20 @@ def draw_multipliers(program: Program, rng: np.random.Generator) -> dict[str, np
 
 
 def _feasible(program: Program, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """A point between those of the feasible set that are nearest to random ones, left in the variables."""
+    """A point between those of the feasible set that are nearest to random ones, left in the variables.
+
+    `Absent` where a solver finds none.
+    """
     found = []
     for _ in range(4):
         away = sum(cp.sum_squares(v - rng.normal(size=v.shape)) for v in program.variables.values())
-        cp.Problem(cp.Minimize(away), [*program.constraints.values(), *program.domain]).solve(solver=cp.CLARABEL)
+        nearest = cp.Problem(cp.Minimize(away), [*program.constraints.values(), *program.domain])
+        try:
+            nearest.solve(solver=cp.CLARABEL)
+        except cp.error.SolverError:
+            raise Absent from None
+        if nearest.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+            raise Absent
         found.append({name: variable.value for name, variable in program.variables.items()})
     for name, variable in program.variables.items():
         variable.save_value(np.mean([point[name] for point in found], axis=0))
