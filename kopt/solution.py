@@ -16,6 +16,7 @@ from kopt.sample import Sample
 from kopt.show.text import claims_tree
 from kopt.verify import Certificate
 from kopt.verify.certificate import TOLERANCE
+from kopt.watch import Progress
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Attempt:
     status: str
     seconds: float
     worst: float
+    reason: str
 
     def __str__(self) -> str:
         worth = f"worst relative residual {self.worst:.1e}" if np.isfinite(self.worst) else "no usable answer"
@@ -62,8 +64,9 @@ class Solution:
 
     formulation    with its parameters as attributes
     primal, dual   the values by name; weight vectors are combinations of the points
-    attempts       every solver tried, in order
+    attempts       every solver tried, in order, and why there
     claims         what the theory of the method says about its run; the certificate has those about the optimum
+    history        how far the method had come after each of its iterations, where it says so
     origin         what it was converted from, step by step; empty for a solution that was solved
     """
 
@@ -74,6 +77,7 @@ class Solution:
     attempts: tuple[Attempt, ...]
     certificate: Certificate
     claims: tuple[Claim, ...] = ()
+    history: tuple[Progress, ...] = ()
     origin: tuple[str, ...] = ()
 
     @property
@@ -116,6 +120,7 @@ class Solution:
     def __str__(self) -> str:
         seconds = sum(attempt.seconds for attempt in self.attempts)
         lines = [f"solved on the {self.side} side by {self.method} in {seconds:.2f} s"] if self.attempts else []
+        lines += [f"{each.method} because {each.reason}" for each in self.attempts[-1:] if len(self.attempts) == 1]
         lines += [f"converted from {step}" for step in self.origin]
         if len(self.attempts) > 1:
             lines += [f"tried {attempt}" for attempt in self.attempts]

@@ -10,6 +10,7 @@ import pytest
 
 import kopt
 from kopt import Combination, Sample, Task
+from kopt.solvers import Problem
 from kopt.solvers.dense import Dense
 from kopt.views import ProductView
 from tests.instances import (
@@ -134,7 +135,7 @@ class TestBothSides:
 
     def test_the_dense_solver_agrees_or_gives_a_reason(self, name, kernel, seed):
         given, known = instance(name, kernel, seed), optimum(name, kernel, seed)
-        reason = Dense().accepts(given.formulation, given.sample, "dual")
+        reason = Dense().accepts(Problem(given.formulation, given.sample))
         if reason is not None:
             assert reason.strip()
             with pytest.raises(kopt.InputError) as caught:
@@ -149,7 +150,7 @@ class TestBothSides:
 @every_name
 def test_the_dense_solver_leaves_primals_alone(name):
     given = instance(name, "gaussian", 0)
-    assert Dense().accepts(given.formulation, given.sample, "primal")
+    assert Dense().accepts(Problem(given.formulation, given.sample, "primal"))
 
 
 OTHER_SOLVERS = [

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kopt import Claim, Formulation, Sample, at_most, equal
-from kopt.quadratic import KernelTerm, QuadraticProgram, quadratic_program
-from kopt.solvers import RawAnswer
+from kopt import Claim, at_most, equal
+from kopt.quadratic import KernelTerm, QuadraticProgram
+from kopt.solvers import Problem, RawAnswer
 
 # A sweep reads the whole matrix; beyond this many dual variables another solver is the better choice.
 MOST_VARIABLES = 5000
@@ -97,11 +97,9 @@ def steepest(z: np.ndarray, lower: np.ndarray, upper: np.ndarray, upwards: np.nd
     return float(np.max(inside, initial=0.0))
 
 
-def box_program(formulation: Formulation, sample: Sample, side: str) -> QuadraticProgram | str:
+def box_program(problem: Problem) -> QuadraticProgram | str:
     """The dual as a quadratic program over a box, or the reason why it is none that these methods take."""
-    if side != "dual":
-        return "it solves duals only"
-    program = quadratic_program(formulation, sample)
+    program = problem.quadratic
     if isinstance(program, str):
         return program
     if program.feasible.A is not None or program.feasible.G is not None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.online.coordinate_ascent import Run, ascend, box_program, matrix, steepest
-from kopt import Formulation, Sample
 from kopt.quadratic import QuadraticProgram
-from kopt.solvers import RawAnswer, Solver
+from kopt.solvers import Problem, RawAnswer, Solver
 
 
 class KernelAdatron(Solver):
@@ -30,14 +29,14 @@ class KernelAdatron(Solver):
 
     name = "ADATRON"
 
-    def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:
+    def accepts(self, problem: Problem) -> str | None:
         """Duals that are quadratic programs over a box."""
-        program = box_program(formulation, sample, side)
+        program = box_program(problem)
         return program if isinstance(program, str) else None
 
-    def solve(self, formulation: Formulation, sample: Sample, side: str) -> RawAnswer:
+    def solve(self, problem: Problem) -> RawAnswer:
         """Sweep over the dual variables, beginning at 0."""
-        program = box_program(formulation, sample, side)
+        program = box_program(problem)
         assert isinstance(program, QuadraticProgram)
         run = adatron(matrix(program.shift, program.terms), -program.linear, *program.feasible.box)
         return run.answer(program.by_name(run.z))

@@ -9,8 +9,8 @@ import numpy as np
 from formulations.classification.hard_margin_without_offset import HardMarginWithoutOffset
 from formulations.classification.linear_separation import LinearSeparation
 from formulations.online.mistake_driven import MOST_EPOCHS, SEPARATED, UNFINISHED, best_multiple, refused, witness
-from kopt import Claim, Formulation, Sample, at_most, equal
-from kopt.solvers import RawAnswer, Solver
+from kopt import Claim, Sample, at_most, equal
+from kopt.solvers import Problem, RawAnswer, Solver
 
 
 class KernelPerceptron(Solver):
@@ -33,14 +33,15 @@ class KernelPerceptron(Solver):
 
     name = "PERCEPTRON"
 
-    def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:
+    def accepts(self, problem: Problem) -> str | None:
         """The linear separation, whose two sides it solves together."""
-        if not isinstance(formulation, LinearSeparation):
+        if not isinstance(problem.formulation, LinearSeparation):
             return "it solves LinearSeparation only"
-        return refused(sample)
+        return refused(problem.sample)
 
-    def solve(self, formulation: Formulation, sample: Sample, side: str) -> RawAnswer:
+    def solve(self, problem: Problem) -> RawAnswer:
         """Run the algorithm, and scale what it finds."""
+        sample = problem.sample
         run = perceptron(sample.gram().dense, sample.y)
         margins = sample.y * run.values
         t = best_multiple(margins, sample.costs)

@@ -10,8 +10,8 @@ from formulations.online.mistake_driven import MOST_EPOCHS, SEPARATED, UNFINISHE
 from formulations.ranking.augmented_hard_ranking import AugmentedHardRanking
 from formulations.ranking.rank_separation import RankSeparation
 from formulations.ranking.thresholds import Thresholds
-from kopt import Claim, Formulation, Sample, at_most, equal
-from kopt.solvers import RawAnswer, Solver
+from kopt import Claim, Sample, at_most, equal
+from kopt.solvers import Problem, RawAnswer, Solver
 
 
 class OnlineRanking(Solver):
@@ -38,14 +38,15 @@ class OnlineRanking(Solver):
 
     name = "ONLINE_RANKING"
 
-    def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:
+    def accepts(self, problem: Problem) -> str | None:
         """The separation of ranks, whose two sides it solves together."""
-        if not isinstance(formulation, RankSeparation):
+        if not isinstance(problem.formulation, RankSeparation):
             return "it solves RankSeparation only"
-        return refused(sample)
+        return refused(problem.sample)
 
-    def solve(self, formulation: Formulation, sample: Sample, side: str) -> RawAnswer:
+    def solve(self, problem: Problem) -> RawAnswer:
         """Run the algorithm, and scale what it finds."""
+        sample = problem.sample
         t = Thresholds(sample.y)
         run = rank_on_line(sample.gram().dense, sample.y)
         b = centred(t, run) if run.separated else run.b

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.online.coordinate_ascent import Run, ascend, box_program, matrix, steepest
-from kopt import Formulation, Sample
 from kopt.quadratic import KernelTerm
-from kopt.solvers import RawAnswer, Solver
+from kopt.solvers import Problem, RawAnswer, Solver
 
 
 class OnlineRegression(Solver):
@@ -33,14 +32,14 @@ class OnlineRegression(Solver):
 
     name = "ONLINE_REGRESSION"
 
-    def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:
+    def accepts(self, problem: Problem) -> str | None:
         """Duals over a box in which alpha and alpha_hat enter by their difference."""
-        tube = tube_program(formulation, sample, side)
+        tube = tube_program(problem)
         return tube if isinstance(tube, str) else None
 
-    def solve(self, formulation: Formulation, sample: Sample, side: str) -> RawAnswer:
+    def solve(self, problem: Problem) -> RawAnswer:
         """Sweep over the coefficients, beginning at 0."""
-        tube = tube_program(formulation, sample, side)
+        tube = tube_program(problem)
         assert isinstance(tube, Tube)
         run = regression(matrix(tube.shift, tube.terms), tube.y, tube.epsilon, tube.lower, tube.upper)
         return run.answer({"alpha": np.maximum(0.0, -run.z), "alpha_hat": np.maximum(0.0, run.z)})
@@ -58,9 +57,9 @@ class Tube:
     upper: np.ndarray
 
 
-def tube_program(formulation: Formulation, sample: Sample, side: str) -> Tube | str:
+def tube_program(problem: Problem) -> Tube | str:
     """The dual in beta = alpha_hat - alpha, or the reason why it cannot be written so."""
-    program = box_program(formulation, sample, side)
+    program = box_program(problem)
     if isinstance(program, str):
         return program
     if set(program.variables) != {"alpha", "alpha_hat"}:

@@ -12,6 +12,7 @@ from kopt.referee.instances import Instance, random_instances
 from kopt.show.problem_class import problem_class
 from kopt.solvers import solve
 from kopt.solvers.choice import available
+from kopt.solvers.problem import Problem
 from kopt.solvers.through_cvxpy import ThroughCvxpy
 
 HEADER = ("machine", "reference", "primal", "dual", "solvers", "claims")
@@ -47,6 +48,6 @@ def _class(instance: Instance, side: str) -> str:
 def _solvers(instance: Instance) -> Iterator[str]:
     """The solvers beside CVXPY's that take one side of the instance."""
     for name, solver in sorted(available().items()):
-        sides = (solver.accepts(instance.formulation, instance.sample, side) for side in ("dual", "primal"))
+        sides = (solver.accepts(Problem(instance.formulation, instance.sample, side)) for side in ("dual", "primal"))
         if not isinstance(solver, ThroughCvxpy) and None in sides:
             yield name

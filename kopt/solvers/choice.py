@@ -11,8 +11,7 @@ import cvxpy as cp
 import kopt.solvers
 from kopt.discovery import offered_classes, own
 from kopt.errors import InputError
-from kopt.formulation import Formulation
-from kopt.sample import Sample
+from kopt.solvers.problem import Problem
 from kopt.solvers.solver import Solver
 from kopt.solvers.through_cvxpy import ThroughCvxpy
 
@@ -29,23 +28,23 @@ def available() -> dict[str, Solver]:
     return solvers
 
 
-def candidates(formulation: Formulation, sample: Sample, side: str, method: str) -> Iterator[Solver]:
-    """The solvers to try, in order: the one that is named, or for "auto" all that accept the problem."""
+def candidates(problem: Problem, method: str) -> Iterator[tuple[Solver, str]]:
+    """The solvers to try, in order, and why: the one that is named, or for "auto" all that accept the problem."""
     solvers = available()
     if method != "auto":
-        yield _named(method, solvers, formulation, sample, side)
+        yield _named(method, solvers, problem), "it was named"
         return
-    placed = [(place, solver) for solver in solvers.values() if (place := solver.place(sample)) is not None]
-    for _, solver in sorted(placed, key=lambda pair: pair[0]):
-        if solver.accepts(formulation, sample, side) is None:
-            yield solver
+    placed = [(*place, solver) for solver in solvers.values() if (place := solver.place(problem)) is not None]
+    for _, reason, solver in sorted(placed, key=lambda each: each[0]):
+        if solver.accepts(problem) is None:
+            yield solver, reason
 
 
-def _named(method: str, solvers: dict[str, Solver], formulation: Formulation, sample: Sample, side: str) -> Solver:
+def _named(method: str, solvers: dict[str, Solver], problem: Problem) -> Solver:
     solver = solvers.get(method.upper())
     if solver is None:
         raise InputError(f"There is no method {method!r}.", f"Known are: {', '.join(sorted(solvers))}.")
-    reason = solver.accepts(formulation, sample, side)
+    reason = solver.accepts(problem)
     if reason is not None:
-        raise InputError(f"{solver.name} cannot solve {formulation!r}: {reason}.", 'Choose method="CLARABEL".')
+        raise InputError(f"{solver.name} cannot solve {problem.formulation!r}: {reason}.", 'Choose method="CLARABEL".')
     return solver

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import piqp
 
-from kopt.formulation import Formulation
 from kopt.polyhedra import nearby_point
 from kopt.projection import Polyhedron
-from kopt.quadratic import QuadraticProgram, quadratic_program
-from kopt.sample import Sample
+from kopt.quadratic import QuadraticProgram
+from kopt.solvers.problem import Problem
 from kopt.solvers.solver import RawAnswer, Solver
 
 ACCURACY = 1e-12
@@ -25,20 +24,19 @@ class Dense(Solver):
 
     name = "DENSE"
 
-    def place(self, sample: Sample) -> float:
+    def place(self, problem: Problem) -> tuple[float, str]:
         """Before the conic solvers once compiling through CVXPY costs more than forming the matrix."""
-        return 0.0 if sample.n > SMALL else 1.5
+        if problem.sample.n > SMALL:
+            return 0.0, f"with more than {SMALL} points compiling through CVXPY costs more than a dense matrix"
+        return 1.5, "the conic solver before it failed"
 
-    def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:
+    def accepts(self, problem: Problem) -> str | None:
         """Duals that are quadratic programs in K."""
-        if side != "dual":
-            return "it solves duals only"
-        program = quadratic_program(formulation, sample)
-        return program if isinstance(program, str) else None
+        return problem.quadratic if isinstance(problem.quadratic, str) else None
 
-    def solve(self, formulation: Formulation, sample: Sample, side: str) -> RawAnswer:
+    def solve(self, problem: Problem) -> RawAnswer:
         """Form the matrix and solve."""
-        program = quadratic_program(formulation, sample)
+        program = problem.quadratic
         assert isinstance(program, QuadraticProgram)
         z, status = minimise(*program.dense(), program.feasible)
         if np.isfinite(z).all():

@@ -13,9 +13,10 @@ from kopt.formulation import Formulation
 from kopt.locations import FaultsOf
 from kopt.point import Point
 from kopt.projection import Polyhedron, project
-from kopt.quadratic import QuadraticProgram, quadratic_program
+from kopt.quadratic import QuadraticProgram
 from kopt.sample import Sample
 from kopt.solvers.dense import minimise
+from kopt.solvers.problem import Problem
 from kopt.views import ProductView
 
 # The length left along the ray, relative to what it would be without cancellation: the root of the rounding in c' K c,
@@ -24,13 +25,13 @@ FLAT = 1e-7
 FLAT_IN_COORDINATES = 1e-12
 
 
-def prove_infeasible(formulation: Formulation, sample: Sample) -> None:
+def prove_infeasible(problem: Problem) -> None:
     """Raise Infeasible if the dual grows without bound along a ray; return if no such ray is found.
 
     A ray d satisfies the homogeneous constraints of the dual, the objective grows along it, and the kernel terms
     vanish on it. It is found by minimising them, and checked with products by K alone.
     """
-    program = quadratic_program(formulation, sample)
+    program = problem.quadratic
     if isinstance(program, str):
         return
     cone = _recession(program.feasible)
@@ -44,7 +45,7 @@ def prove_infeasible(formulation: Formulation, sample: Sample) -> None:
         ray = project(candidate, cone).point
         growth = -float(program.linear @ ray)
         if growth > 0 and _is_flat(program, ray):
-            _refuse(formulation, sample, Point(program.by_name(ray / growth)))
+            _refuse(problem.formulation, problem.sample, Point(program.by_name(ray / growth)))
 
 
 def _refuse(formulation: Formulation, sample: Sample, point: Point) -> NoReturn:

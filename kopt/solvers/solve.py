@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,22 +18,39 @@ from kopt.sample import Sample
 from kopt.solution import Attempt, Solution
 from kopt.solvers.choice import candidates
 from kopt.solvers.infeasibility import prove_infeasible
-from kopt.solvers.solver import RawAnswer, Solver
+from kopt.solvers.problem import Problem
+from kopt.solvers.solver import INTERRUPTED, RawAnswer, Solver
 from kopt.verify.certificate import TOLERANCE, Certificate, certify
 from kopt.views import ProductView
+from kopt.watch import Progress, Watch
 
 
 class CertificateWarning(UserWarning):
     """An answer was returned whose certificate does not hold."""
 
 
-def solve(formulation: Formulation, sample: Sample, side: str | None = None, method: str = "auto") -> Solution:
+def solve(
+    formulation: Formulation,
+    sample: Sample,
+    side: str | None = None,
+    method: str = "auto",
+    *,
+    tolerance: float = TOLERANCE,
+    start: Solution | Mapping[str, Any] | None = None,
+    callback: Callable[[Progress], object] | None = None,
+) -> Solution:
     """The solution of a formulation on a sample, with its certificate.
 
     side     "dual" or "primal"; where none is named, the dual if there is one, and the primal if that fails
     method   "auto" starts with CLARABEL, or with a dense quadratic programming solver where the sample is large
-             enough for it to pay, and goes on to other solvers while the certificate does not hold to 1e-6; a name
+             enough for it to pay, and goes on to other solvers while the certificate does not hold; a name
              ("CLARABEL", "OSQP", "SCS", "ECOS", "DENSE", or any that CVXPY has installed) means that solver alone
+
+    tolerance   the relative gap at which fast methods stop, and to which the certificate has to hold
+    start       a solution, or dual variables by name, to begin at, for methods that can use one
+    callback    called with a Progress after each iteration of a method that reports them; solution.history keeps them
+
+    Ctrl-C ends a method that reports its progress; the solution is then its best answer so far.
 
     >>> import kopt
     >>> from kopt.examples import example
@@ -40,29 +59,32 @@ def solve(formulation: Formulation, sample: Sample, side: str | None = None, met
     True
     """
     with BriefTraceback():
-        solution = _best(formulation, sample, side, method)
-    if not solution.certificate.holds(TOLERANCE):
+        check_arguments(formulation, sample)
+        values = start.dual if isinstance(start, Solution) else start
+        problem = Problem(formulation, sample, "dual", _checked(tolerance), values, Watch(callback))
+        solution = _best(problem, side, method)
+    if not solution.certificate.holds(tolerance):
         subject = f"The best answer found, of {solution.method},"
-        warnings.warn(doubt(solution.certificate, subject), CertificateWarning, stacklevel=2)
+        warnings.warn(doubt(solution.certificate, subject, tolerance), CertificateWarning, stacklevel=2)
     return solution
 
 
-def _best(formulation: Formulation, sample: Sample, side: str | None, method: str) -> Solution:
+def _best(problem: Problem, side: str | None, method: str) -> Solution:
     """The first answer whose certificate holds, or else the one with the smallest residuals."""
-    check_arguments(formulation, sample)
+    formulation, sample = problem.formulation, problem.sample
     attempts: list[Attempt] = []
     best: tuple[Certificate, Attempt, tuple[Claim, ...]] | None = None
-    for tried_side, solver in _tries(formulation, sample, side, method):
-        answer, seconds = _timed(solver, formulation, sample, tried_side)
+    for tried, solver, reason in _tries(problem, side, method):
+        answer, seconds = _timed(solver, tried)
         certificate = _judged(formulation, sample, answer)
         worst = np.inf if certificate is None else certificate.as_given.worst
-        attempts.append(Attempt(solver.name, tried_side, answer.status, seconds, worst))
+        attempts.append(Attempt(solver.name, tried.side, answer.status, seconds, worst, reason))
         if certificate is not None and (best is None or worst < best[1].worst):
             best = certificate, attempts[-1], answer.claims
-        if certificate is not None and certificate.holds(TOLERANCE):
+        if certificate is not None and (answer.status == INTERRUPTED or certificate.holds(problem.tolerance)):
             break
         if len(attempts) == 1:
-            prove_infeasible(formulation, sample)
+            prove_infeasible(problem)
     if best is None:
         raise SolverError(
             f"No solver returned an answer for {formulation!r} ({_words(attempts)}).",
@@ -70,25 +92,34 @@ def _best(formulation: Formulation, sample: Sample, side: str | None, method: st
             "another method.",
         )
     certificate, attempt, claims = best
-    return Solution(formulation, sample, attempt.side, attempt.method, tuple(attempts), certificate, claims)
+    history = tuple(problem.watch.history)
+    return Solution(formulation, sample, attempt.side, attempt.method, tuple(attempts), certificate, claims, history)
 
 
-def _tries(formulation: Formulation, sample: Sample, side: str | None, method: str) -> Iterator[tuple[str, Solver]]:
-    """Sides and solvers in the order in which they are tried."""
+def _tries(problem: Problem, side: str | None, method: str) -> Iterator[tuple[Problem, Solver, str]]:
+    """Sides and solvers in the order in which they are tried, and why."""
+    formulation, sample = problem.formulation, problem.sample
     if side not in (None, "primal", "dual"):
         raise InputError(f"The side is {side!r}.", 'Choose "primal" or "dual".')
     declared = Pair(formulation, ProductView(sample), ProductView(sample)).dual is not None
     if side == "dual" and not declared:
         raise NoDual(type(formulation).__name__, 'Choose side="primal", or declare it.')
-    first = side or ("dual" if declared else "primal")
-    yield from ((first, solver) for solver in candidates(formulation, sample, first, method))
-    if side is None and method == "auto" and first == "dual":
-        yield from (("primal", solver) for solver in candidates(formulation, sample, "primal", method))
+    primal = replace(problem, side="primal")
+    first = problem if declared and side != "primal" else primal
+    yield from ((first, *choice) for choice in candidates(first, method))
+    if side is None and method == "auto" and first is problem:
+        yield from ((primal, *choice) for choice in candidates(primal, method))
 
 
-def _timed(solver: Solver, formulation: Formulation, sample: Sample, side: str) -> tuple[RawAnswer, float]:
+def _checked(tolerance: float) -> float:
+    if not 0 < tolerance < 1:
+        raise InputError(f"The tolerance is {tolerance!r}.", "Choose a relative gap between 0 and 1, such as 1e-6.")
+    return tolerance
+
+
+def _timed(solver: Solver, problem: Problem) -> tuple[RawAnswer, float]:
     start = time.perf_counter()
-    answer = solver.solve(formulation, sample, side)
+    answer = solver.solve(problem)
     return answer, time.perf_counter() - start
 
 
@@ -102,9 +133,9 @@ def _words(attempts: list[Attempt]) -> str:
     return ", ".join(f"{attempt.method} said {attempt.status}" for attempt in attempts)
 
 
-def doubt(certificate: Certificate, subject: str) -> str:
+def doubt(certificate: Certificate, subject: str, tolerance: float = TOLERANCE) -> str:
     """What a certificate that does not hold says about an answer, in two sentences."""
-    failures = certificate.as_given.failures(TOLERANCE)
+    failures = certificate.as_given.failures(tolerance)
     bounds = certificate.bounds
     if not bounds.consistent:
         return (

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kopt.claim import Claim
-from kopt.formulation import Formulation
-from kopt.sample import Sample
+from kopt.solvers.problem import Problem
+
+#: The status of a method that Ctrl-C ended: its answer is the last.
+INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
@@ -35,14 +37,14 @@ class Solver(ABC):
 
     name: str
 
-    def place(self, sample: Sample) -> float | None:
-        """Where `method="auto"` tries this solver, smaller first; None for one that has to be named."""
+    def place(self, problem: Problem) -> tuple[float, str] | None:
+        """Where `method="auto"` tries this solver, smaller first, and why there; None for one that has to be named."""
         return None
 
     @abstractmethod
-    def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:
+    def accepts(self, problem: Problem) -> str | None:
         """None if the solver can take the problem, otherwise the reason why it cannot."""
 
     @abstractmethod
-    def solve(self, formulation: Formulation, sample: Sample, side: str) -> RawAnswer:
+    def solve(self, problem: Problem) -> RawAnswer:
         """Solve one side."""

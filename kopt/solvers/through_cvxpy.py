@@ -12,8 +12,9 @@ from kopt.errors import InputError
 from kopt.formulation import Formulation, Pair, primal_of
 from kopt.polyhedra import membership
 from kopt.program import Program
-from kopt.quadratic import QuadraticProgram, quadratic_program
+from kopt.quadratic import QuadraticProgram
 from kopt.sample import Sample
+from kopt.solvers.problem import Problem
 from kopt.solvers.solver import RawAnswer, Solver
 from kopt.views import ExplicitView
 from kopt.views.explicit import ExplicitVector
@@ -33,7 +34,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "ECOS": {"abstol": 1e-10, "reltol": 1e-10, "feastol": 1e-10, "max_iters": 200},
 }
 
-PLACES = {"CLARABEL": 1.0, "ECOS": 2.0, "SCS": 3.0}
+PLACES = {
+    "CLARABEL": (1.0, "it takes every convex program, and is the most accurate that does"),
+    "ECOS": (2.0, "the solvers before it failed"),
+    "SCS": (3.0, "the solvers before it failed"),
+}
 
 
 class ThroughCvxpy(Solver):
@@ -42,33 +47,32 @@ class ThroughCvxpy(Solver):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def place(self, sample: Sample) -> float | None:
+    def place(self, problem: Problem) -> tuple[float, str] | None:
         """Conic solvers that take every program, the most accurate first."""
         return PLACES.get(self.name)
 
-    def accepts(self, formulation: Formulation, sample: Sample, side: str) -> str | None:
+    def accepts(self, problem: Problem) -> str | None:
         """Any program; CVXPY itself says what a solver cannot do."""
         return None
 
-    def solve(self, formulation: Formulation, sample: Sample, side: str) -> RawAnswer:
+    def solve(self, problem: Problem) -> RawAnswer:
         """Compile, solve and read the values off.
 
         A dual that is a quadratic program in one multiplier per point goes to CVXPY as such, because a bare
         quad_form(z, P) adds no variables.
         """
-        if side == "dual":
-            quadratic = quadratic_program(formulation, sample)
-            if isinstance(quadratic, QuadraticProgram) and quadratic.linear.size == sample.n:
-                return self._solve_quadratic(quadratic)
-        view = ExplicitView(sample)
-        pair = Pair(formulation, view, view)
-        program = pair.primal if side == "primal" else pair.dual
+        quadratic = problem.quadratic
+        if isinstance(quadratic, QuadraticProgram) and quadratic.linear.size == problem.sample.n:
+            return self._solve_quadratic(quadratic)
+        view = ExplicitView(problem.sample)
+        pair = Pair(problem.formulation, view, view)
+        program = pair.primal if problem.side == "primal" else pair.dual
         assert program is not None
         program.check_convex()
         status = self._run(program.problem())
         if any(variable.value is None for variable in program.variables.values()):
             return RawAnswer(status)
-        return RawAnswer(status, values_by_name(program, view, side))
+        return RawAnswer(status, values_by_name(program, view, problem.side))
 
     def _solve_quadratic(self, quadratic: QuadraticProgram) -> RawAnswer:
         z = cp.Variable(quadratic.linear.size, name="z")
