@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import cvxpy as cp
@@ -43,13 +43,17 @@ class KernelTerm:
 
 @dataclass(frozen=True)
 class QuadraticProgram:
-    """min sum of kernel terms + 1/2 sum_i shift_i z_i^2 + linear' z over a polyhedron, z the stacked dual variables."""
+    """min sum of kernel terms + 1/2 sum_i shift_i z_i^2 + linear' z over a polyhedron, z the stacked dual variables.
+
+    map_of_values   from a value of this program to that of the dual: -W, or -sqrt(W) where the dual has a norm
+    """
 
     variables: Mapping[str, cp.Variable]
     terms: tuple[KernelTerm, ...]
     shift: np.ndarray
     linear: np.ndarray
     feasible: Polyhedron
+    map_of_values: Callable[[float], float] = lambda value: -value
 
     def dense(self) -> tuple[np.ndarray, np.ndarray]:
         """P and q of the objective 1/2 z' P z + q' z, divided by their size: solvers stop at absolute tolerances."""
@@ -100,7 +104,7 @@ def quadratic_program(formulation: Formulation, sample: Sample) -> QuadraticProg
     terms = _kernel_terms(view, variables, slopes, lone=not np.any(linear) and not np.any(shift))
     if isinstance(terms, str):
         return terms
-    return QuadraticProgram(variables, terms, shift, linear, polyhedron)
+    return QuadraticProgram(variables, terms, shift, linear, polyhedron, _map_of_values(dual, view, slopes[0], terms))
 
 
 def _size(values: np.ndarray) -> float:
@@ -151,6 +155,19 @@ def _kernel_terms(
             return "the coefficients of a combination are not linear in the dual variables"
         terms.append(KernelTerm(factors.pop(), vector.gram, J))
     return tuple(terms)
+
+
+def _map_of_values(
+    dual: Program, view: ProductView, slope: dict[int, np.ndarray], terms: tuple[KernelTerm, ...]
+) -> Callable[[float], float]:
+    """From a value of the quadratic program to that of the dual: factor ||w|| is sqrt(factor * factor ||w||^2)."""
+    for variable in dual.variables.values():
+        variable.save_value(np.zeros(variable.shape))
+    sign, constant = dual.sign, float(dual.objective.expr.value)
+    if any(np.any(slope.get(vector.norm.id, 0.0)) for vector in view.vectors):
+        factor = terms[0].factor
+        return lambda value: sign * float(np.sqrt(factor * max(value, 0.0))) + constant
+    return lambda value: sign * value + constant
 
 
 def _stacked_jacobian(vector: ProductCombination, variables: Mapping[str, cp.Variable]) -> sp.csr_array | None:

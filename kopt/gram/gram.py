@@ -2,6 +2,7 @@
 
 from copy import copy
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,8 @@ from kopt.kernels.points import Indices, Matrix, Points, blocks, take
 
 #: A composed kernel holds a few blocks of values at once.
 BLOCKS_HELD = 4
+#: A product with so many entries of K takes long enough for compiled code to pay.
+MANY_ENTRIES = 4_000_000
 #: The rounding in a sum of products, relative to the sum of their absolute values.
 DIGITS = 4 * float(np.finfo(np.float64).eps)
 #: A sum that is no larger than so many times its rounding has at most three digits.
@@ -40,6 +43,7 @@ class Gram:
         self.kernel = kernel.fit(self.X)
         self.block_bytes = block_bytes
         self.budget = budget
+        self._last: tuple[Matrix, Matrix] | None = None
 
     def __repr__(self) -> str:
         """The kernel and the number of points."""
@@ -60,6 +64,11 @@ class Gram:
     def features(self) -> Matrix | None:
         """The kernel's explicit features F of the points, F F' = K, when it has any."""
         return self.kernel.features(self.X)
+
+    @cached_property
+    def fused(self) -> Any:
+        """The kernel's values computed and used in one pass, by compiled code, where it has such."""
+        return self.kernel.fused(self.X)
 
     @cached_property
     def dense(self) -> Matrix:
@@ -95,7 +104,18 @@ class Gram:
         c = _columns(c, self.n, "c", "number of points")
         if "dense" in self.__dict__:
             return np.asarray(self.dense @ c)
+        if self.features is None and c.ndim == 1 and self.n * np.count_nonzero(c) > MANY_ENTRIES:
+            return self._long_product(c)
         return self._product(self.X, c, self.features)
+
+    def _long_product(self, c: Matrix) -> Matrix:
+        """K c where that takes long: the last one is kept, for whoever asks for the same again."""
+        if self._last is None or not np.array_equal(self._last[0], c):
+            support = np.flatnonzero(c)
+            fused = self.fused
+            product = self._product(self.X, c, None) if fused is None else fused.product(support, c[support])
+            self._last = c.copy(), product
+        return self._last[1].copy()
 
     def norm_squared(self, c: Matrix, product: Matrix | None = None) -> float:
         """c' K c, from coordinates where they serve: the sum c' (K c) loses half the digits where it is small."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -69,6 +70,13 @@ class Gaussian(VectorKernel):
             return K
 
         return values
+
+    def fused(self, X: Matrix) -> Any:
+        """In compiled code, unless the points are so far apart that products of them lose too many digits."""
+        from kopt.fused.gaussian import FusedGaussian
+
+        V = (X - X.mean(axis=0)) / self.sigma
+        return FusedGaussian(V) if 8 * np.finfo(np.float64).eps * squared_norms(V).max() / 2 <= EXPONENT_ERROR else None
 
     def evaluate(self, X: Matrix, Z: Matrix) -> Matrix:
         """The values between checked points."""

@@ -46,6 +46,10 @@ class Kernel(ABC):
         """The map from checked points X to k(X, Z), for use on many blocks X with one Z."""
         return partial(_evaluate_swapped, self, Z)
 
+    def fused(self, X: Points) -> Any:
+        """The values between checked points as compiled code that uses them at once (see `kopt.fused`); or None."""
+        return None
+
     def __call__(self, X: Points, Z: Points | None = None) -> Matrix:
         """The matrix of k(x_i, z_j): new points X against training points Z, or X against itself."""
         if Z is None:

@@ -10,6 +10,7 @@ from typing import Any
 from kopt.formulation import Formulation
 from kopt.quadratic import QuadraticProgram, quadratic_program
 from kopt.sample import Sample
+from kopt.separable import SeparableProgram, separable
 from kopt.verify.certificate import TOLERANCE
 from kopt.watch import Watch
 
@@ -34,3 +35,8 @@ class Problem:
     def quadratic(self) -> QuadraticProgram | str:
         """The dual as a quadratic program, or the reason why it is none; read off the declaration once."""
         return "it solves duals only" if self.side != "dual" else quadratic_program(self.formulation, self.sample)
+
+    @cached_property
+    def separable(self) -> SeparableProgram | str:
+        """The same in the form that decomposition takes, or the reason why there is none."""
+        return separable(self.quadratic)

@@ -1,0 +1,72 @@
+"""The Gram matrix as solvers see it: some columns times coefficients, and the block between some points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kopt.gram.gram import Gram
+from kopt.kernels.checks import finite
+from kopt.kernels.points import take
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class Columns:
+    """Columns of K, used as soon as they are computed; K itself only where it is there already or has features.
+
+    Nothing larger than one block between the points asked for is held; blocks share one piece of memory, so a block
+    is good until the next is asked for.
+
+    >>> from kopt.kernels import Gaussian
+    >>> columns = Columns(Gram(Gaussian(sigma=1.0), [[0.0], [1.0], [2.0]]))
+    >>> out = np.zeros(3)
+    >>> columns.add(np.array([0, 2]), np.array([1.0, -1.0]), out)
+    >>> out.round(4).tolist()
+    [0.8647, 0.0, -0.8647]
+    """
+
+    def __init__(self, gram: Gram) -> None:
+        self.gram = gram
+        self._memory: NDArray[Any] = np.empty(0)
+
+    @property
+    def single(self) -> bool:
+        """Whether columns and blocks can be had in single precision, for less."""
+        return "dense" not in self.gram.__dict__ and self.gram.features is None and self.gram.fused is not None
+
+    def add(self, where: Indices, c: Vector, out: Vector, single: bool = True) -> None:
+        """Add sum_j c_j K_ij over the j in `where` to out_i."""
+        if len(where) == 0:
+            return
+        if single and self.single:
+            self.gram.fused.add(where, c, out)
+            return
+        coefficients = np.zeros(self.gram.n)
+        coefficients[where] = c
+        out += self.gram.product(coefficients)
+
+    def block(self, where: Indices, single: bool = True) -> NDArray[Any]:
+        """The matrix between the points in `where`, in single precision where that can be had and is wanted."""
+        gram = self.gram
+        if "dense" in gram.__dict__:
+            return gram.dense[np.ix_(where, where)] if len(where) < gram.n else gram.dense
+        if gram.features is not None:
+            F = gram.features[where]
+            return np.matmul(F, F.T, out=self._space(len(where), np.float64))
+        if gram.fused is not None:
+            space = self._space(len(where), np.float32 if single else np.float64)
+            return gram.fused.block(where, space)
+        points = take(gram.X, where)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite(gram.kernel.evaluate(points, points))
+
+    def _space(self, m: int, dtype: Any) -> NDArray[Any]:
+        """Memory for m x m numbers, the same each time: the first touch of new memory is slow."""
+        needed = m * m * np.dtype(dtype).itemsize
+        if self._memory.nbytes < needed:
+            self._memory = np.empty(needed // 8 + 1)
+        return self._memory.view(dtype)[: m * m].reshape(m, m)

@@ -1,0 +1,333 @@
+"""Decomposition: sequential minimal optimisation on working sets, stopped by the true duality gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kopt.gram.columns import Columns
+from kopt.polyhedra import nearby_point
+from kopt.separable import SeparableProgram, separable
+from kopt.solvers.problem import Problem
+from kopt.solvers.solver import INTERRUPTED, RawAnswer, Solver
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+#: Up to so many points a dense interior point method is as fast, and more exact.
+FEW_POINTS = 1000
+#: Up to so many variables the working set is all of them, in double precision.
+ALL = 2048
+#: The variables that are worked on at a time, the share of them that is kept, and how far their violation is reduced.
+BLOCK, KEPT, REDUCTION = 1024, 0.5, 0.1
+#: Once the relative gap is below this, the working set is all variables that may still move ("the band").
+BAND_FROM = 0.1
+#: How near the margin these are, in units of the mean distance, at first and at last; and how far they are reduced.
+BAND_WIDTH, BAND_LEAST, BAND_REDUCTION = 0.4, 0.02, 0.01
+#: The share of the memory budget that the matrix of a working set may take.
+SHARE = 0.25
+#: Steps between two looks at the gap, and at the interrupt.
+MOST_STEPS = 100_000
+#: The gap that values in single precision should show before they are computed anew in double.
+AIM = 0.7
+#: Rounds in a row without a gain after which nothing more is to be had.
+PATIENCE = 20
+MOST_ROUNDS = 20_000
+
+CONVERGED, STALLED, UNBOUNDED = "converged", "stalled", "unbounded"
+
+
+class Decomposition(Solver):
+    """Block decomposition: kernel values in single precision, judged and corrected in double.
+
+    For duals with one kernel form over a box, in which the sums over some groups of variables are fixed: with an
+    offset (one sum), nu-machines (a sum per class), without offset (none), tubes, two-norm and hard margins. See
+    `kopt.separable`.
+
+    >>> import kopt
+    >>> from kopt.examples import example
+    >>> [SoftMargin] = [f for f in kopt.discover() if f.__name__ == "SoftMargin"]
+    >>> kopt.solve(SoftMargin(C=1.0), example(SoftMargin.task), method="DECOMPOSITION").certificate.holds(1e-6)
+    True
+    """
+
+    name = "DECOMPOSITION"
+
+    def place(self, problem: Problem) -> tuple[float, str]:
+        """First, where there are many points."""
+        if problem.sample.n > FEW_POINTS:
+            return -0.5, f"with more than {FEW_POINTS} points working on a few at a time is faster than one dense matrix"
+        return 1.7, "the solvers before it failed"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Duals in the form of `kopt.separable`."""
+        program = problem.separable
+        return program if isinstance(program, str) else None
+
+    def solve(self, problem: Problem) -> RawAnswer:
+        """Descend; a row that turns out to be a slack inequality is left out the second time."""
+        program = problem.separable
+        assert isinstance(program, SeparableProgram)
+        z, status, rho = _descended(program, problem, problem.start)
+        slack = _slack_rows(program, rho)
+        if slack.any() and status != INTERRUPTED:
+            relaxed = separable(_without(program, slack))
+            if not isinstance(relaxed, str):
+                z, status, _ = _descended(relaxed, problem, program.source.by_name(z))
+        return RawAnswer(status, {} if status == UNBOUNDED else program.source.by_name(z))
+
+
+def _descended(program: SeparableProgram, problem: Problem, start: Any) -> tuple[Vector, str, Vector]:
+    descent = Descent(program, problem)
+    try:
+        descent.begin(start)
+        status = descent.run()
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    return program.feasible_dual(descent.c), status, descent.rho
+
+
+def _slack_rows(program: SeparableProgram, rho: Vector) -> NDArray[np.bool_]:
+    """The inequality rows, taken as equalities, whose multipliers have the wrong sign."""
+    equality = program.source.feasible.rows[2]
+    if equality.all() or not np.isfinite(rho).all():
+        return np.zeros(len(equality), dtype=bool)
+    mu = program.multipliers_of_rows(rho)
+    return ~equality & (mu > 1e-9 * np.abs(mu).max(initial=0.0))
+
+
+def _without(program: SeparableProgram, slack: NDArray[np.bool_]) -> Any:
+    feasible = program.source.feasible
+    kept = ~slack[np.size(feasible.b) :]
+    G = feasible.G[np.flatnonzero(kept)] if kept.any() else None
+    return replace(program.source, feasible=replace(feasible, G=G, h=np.asarray(feasible.h)[kept]))
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a descent is: the slopes of each variable, the multipliers rho of the sums, and what they leave open."""
+
+    up: Vector
+    down: Vector
+    slope: Vector
+    violation: float
+    gap: float
+    value: float
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap over the size of the primal value."""
+        size = abs(self.gap - self.value)
+        return self.gap / size if size > 0 else np.inf if self.gap > 0 else 0.0
+
+
+class Descent:
+    """A descent on a separable program: the variables c, the values f = K c, and how exactly these are known."""
+
+    def __init__(self, program: SeparableProgram, problem: Problem) -> None:
+        self.program, self.problem = program, problem
+        self.columns = Columns(program.gram)
+        self.c, self.f = np.zeros(program.size), np.zeros(program.gram.n)
+        self.rho = np.zeros(len(program.totals))
+        self.exact = True
+        self.single = program.size > ALL
+        self.band_width = BAND_WIDTH
+        self.block: Indices = np.zeros(0, dtype=np.intp)
+        self._matrix: tuple[Indices, NDArray[Any]] | None = None
+        if program.gram.n <= ALL:
+            _ = program.gram.dense
+
+    def begin(self, start: Any) -> None:
+        """Begin at given dual variables, or as near to 0 as the sums allow with few variables."""
+        program = self.program
+        if start is not None and set(program.source.variables) <= set(start):
+            parts = [np.asarray(start[name], dtype=float).ravel(order="F") for name in program.source.variables]
+            stacked = np.concatenate(parts)
+            if stacked.shape == program.source.linear.shape and np.isfinite(stacked).all():
+                self.c = program.of_dual(nearby_point(stacked, program.source.feasible))
+        else:
+            self.c = _filled(program)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Make c feasible to rounding, and compute f = K c in double precision."""
+        self.c = self.program.of_dual(self.program.feasible_dual(self.c))
+        self.f = self.program.gram.product(self.program.coefficients(self.c))
+        self.exact = True
+
+    def run(self) -> str:
+        """Descend until the gap is small enough, in values that are exact; the status says why it ended."""
+        tolerance, best, idle, last_exact = self.problem.tolerance, np.inf, 0, np.inf
+        for _ in range(MOST_ROUNDS):
+            state = self.state()
+            self._report(state)
+            if state.relative_gap <= (tolerance if self.exact else AIM * tolerance):
+                if self.exact:
+                    return CONVERGED
+                self.refresh()
+                state = self.state()
+                if state.relative_gap <= tolerance:
+                    self._report(state)
+                    return CONVERGED
+                if state.relative_gap > last_exact / 4 and not self._more_exactly():
+                    return STALLED
+                last_exact = state.relative_gap
+            idle = idle + 1 if state.gap > best * (1 - 1e-3) else 0
+            best = min(best, state.gap)
+            moved = self.improve(self.working_set(state), state)
+            if moved is None:
+                return UNBOUNDED
+            if (not moved or idle > PATIENCE) and not self._more_exactly():
+                return STALLED
+            idle = 0 if idle > PATIENCE else idle
+        return STALLED
+
+    def _more_exactly(self) -> bool:
+        """Go on in double precision; False if that is what was done already."""
+        if not self.single and self.exact:
+            return False
+        self.single = False
+        self._matrix = None
+        self.refresh()
+        return True
+
+    def _report(self, state: State) -> None:
+        values = self.program.source.map_of_values, self.program.factor
+        lower, upper = (values[0](values[1] * w) for w in (state.value, state.value - state.gap))
+        self.problem.watch.report(upper, lower, int(np.count_nonzero(self.c)))
+
+    def state(self) -> State:
+        """Look at all variables."""
+        from kopt.fused.pairs import gap_of, slopes
+
+        p, c = self.program, self.c
+        up, down = slopes(self.f, p.points, c, p.gain, p.width, p.shift, p.lower, p.upper)
+        if len(p.totals):
+            least, most = _by_group(np.minimum, up, p), _by_group(np.maximum, down, p)
+            self.rho = _between(least, most)
+            violation = float(np.max(most - least, initial=0.0))
+            rho = self.rho[p.group]
+        else:
+            rho = np.zeros(len(c))
+            violation = max(0.0, float(np.max(-up, initial=0.0)), float(np.max(down, initial=0.0)))
+        slope = p.slope(self.f, c) - rho
+        gap = gap_of(slope, c, p.width, p.shift, p.lower, p.upper)
+        if not np.isfinite(gap):
+            gap = violation * float(np.sum(np.abs(c)))
+        return State(up - rho, down - rho, slope, max(violation, 0.0), gap, p.value(self.f, c))
+
+    def working_set(self, state: State) -> Indices:
+        """The variables to work on next, ordered by group."""
+        p = self.program
+        if p.size <= ALL:
+            chosen = np.arange(p.size)
+        else:
+            band = self._band(state) if state.relative_gap < BAND_FROM else None
+            chosen = self._next_block(state) if band is None else band
+            self.block = chosen if band is None else chosen[:0]
+        return chosen[np.argsort(p.group[chosen], kind="stable")] if len(p.totals) > 1 else chosen
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest working set whose matrix fits into its share of the budget."""
+        return int(np.sqrt(SHARE * self.problem.sample.budget / (4 if self.single else 8)))
+
+    def _band(self, state: State) -> Indices | None:
+        """All variables between their bounds, on the wrong side of the margin, or near it; None if these are many."""
+        p, distance = self.program, np.abs(state.slope)
+        inside = (p.lower < self.c) & (self.c < p.upper) & ((self.c != 0) | (p.width == 0))
+        must = inside | (state.up < 0) | (state.down > 0)
+        width = self.band_width * float(np.mean(distance))
+        if p.width.any():
+            distance = np.minimum(np.abs(state.slope - p.width), np.abs(state.slope + p.width))
+        chosen = np.flatnonzero(must | (distance < width))
+        if len(chosen) > self.largest:
+            return None
+        self.band_width = max(BAND_LEAST, self.band_width / 2)
+        return chosen
+
+    def _next_block(self, state: State) -> Indices:
+        """The variables that violate most in either direction, and a part of those worked on last."""
+        size = min(BLOCK, self.largest)
+        kept = self.block[len(self.block) - int(KEPT * size) :] if len(self.block) >= size // 2 else self.block[:0]
+        rising, falling = -state.up, state.down
+        rising[kept] = falling[kept] = -np.inf
+        half = (size - len(kept)) // 2
+        new = np.union1d(_largest(rising, half), _largest(falling, half))
+        return np.concatenate([kept, new])
+
+    def improve(self, where: Indices, state: State) -> bool | None:
+        """Descend on a working set and bring f up to date; False if nothing moved, None if it is unbounded."""
+        from kopt.fused.pairs import pairs, singles
+
+        p, in_band = self.program, len(self.block) == 0
+        points = p.points[where]
+        K = self._matrix_of(where, points)
+        real = np.float32 if self.single and not in_band else np.float64
+        diagonal = (np.diagonal(K) + p.shift[where]).astype(real)
+        G, c = (state.slope[where]).astype(real), self.c[where]
+        goal = (BAND_REDUCTION if in_band else REDUCTION) * state.violation
+        box = p.width[where], p.lower[where], p.upper[where]
+        if len(p.totals):
+            G += self.rho[p.group[where]].astype(real)
+            starts = np.searchsorted(p.group[where], np.arange(len(p.totals) + 1))
+            starts = np.unique(starts)
+            steps, _ = pairs(K, diagonal, G, c, *box, starts, goal, MOST_STEPS)
+        else:
+            steps, _ = singles(K, diagonal, G, c, *box, goal, MOST_STEPS)
+        if steps < 0:
+            return None
+        change = c - self.c[where]
+        changed = np.flatnonzero(change)
+        self.columns.add(points[changed], change[changed], self.f, self.single)
+        self.c[where] = c
+        self.exact = self.exact and len(changed) == 0
+        return len(changed) > 0
+
+    def _matrix_of(self, where: Indices, points: Indices) -> NDArray[Any]:
+        if self._matrix is None or not np.array_equal(self._matrix[0], where):
+            self._matrix = where, self.columns.block(points, self.single)
+        return self._matrix[1]
+
+
+def _largest(values: Vector, count: int) -> Indices:
+    """The places of the largest values, those that are not positive left out."""
+    places = np.argpartition(-values, min(count, len(values) - 1))[:count]
+    return places[values[places] > 0]
+
+
+def _by_group(extreme: Any, values: Vector, program: SeparableProgram) -> Vector:
+    if len(program.totals) == 1:
+        return np.array([extreme.reduce(values)])
+    start = np.inf if extreme is np.minimum else -np.inf
+    result = np.full(len(program.totals), start)
+    extreme.at(result, program.group, values)
+    return result
+
+
+def _between(least: Vector, most: Vector) -> Vector:
+    """The middle between two slopes, or the one that is finite."""
+    finite = np.isfinite(least) & np.isfinite(most)
+    one = np.where(np.isfinite(least), least, np.where(np.isfinite(most), most, 0.0))
+    with np.errstate(invalid="ignore"):
+        return np.where(finite, (least + most) / 2, one)
+
+
+def _filled(program: SeparableProgram) -> Vector:
+    """A feasible point with few variables that are not 0: each group is filled up in order of its variables."""
+    c = np.clip(np.zeros(program.size), program.lower, program.upper)
+    for g, total in enumerate(program.totals):
+        members = np.flatnonzero(program.group == g)
+        missing = total - float(np.sum(c[members]))
+        room = (program.upper if missing > 0 else program.lower)[members] - c[members]
+        if np.isinf(room).any():
+            first = members[np.flatnonzero(np.isinf(room))[0]]
+            c[first] += missing
+            continue
+        reached = np.cumsum(np.abs(room))
+        c[members] += np.sign(missing) * np.clip(abs(missing) - (reached - np.abs(room)), 0.0, np.abs(room))
+    return c
