@@ -20,6 +20,7 @@ from kopt.sample import Sample
 from kopt.solution import Solution
 from kopt.solvers import CertificateWarning, solve
 from kopt.steps import Step, check_step, lagrangian
+from kopt.sweep import Sweep, sweep
 from kopt.task import Task
 from kopt.verify import Certificate, verify
 from kopt.views import View
@@ -54,6 +55,7 @@ __all__ = [
     "Solution",
     "SolverError",
     "Step",
+    "Sweep",
     "Task",
     "Unconfirmed",
     "Verdict",
@@ -81,5 +83,6 @@ __all__ = [
     "regularised_risk",
     "repair",
     "solve",
+    "sweep",
     "verify",
 ]

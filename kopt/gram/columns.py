@@ -53,7 +53,8 @@ class Columns:
         """The matrix between the points in `where`, in single precision where that can be had and is wanted."""
         gram = self.gram
         if "dense" in gram.__dict__:
-            return gram.dense[np.ix_(where, where)] if len(where) < gram.n else gram.dense
+            whole = np.array_equal(where, np.arange(gram.n))
+            return gram.dense if whole else gram.dense[np.ix_(where, where)]
         if gram.features is not None:
             F = gram.features[where]
             return np.matmul(F, F.T, out=self._space(len(where), np.float64))

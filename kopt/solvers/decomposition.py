@@ -117,12 +117,17 @@ class State:
     violation: float
     gap: float
     value: float
+    complementarity: float
 
     @property
     def relative_gap(self) -> float:
-        """The gap over the size of the primal value."""
-        size = abs(self.gap - self.value)
-        return self.gap / size if size > 0 else np.inf if self.gap > 0 else 0.0
+        """What is open over the size of the primal value.
+
+        That is the gap, except for squared terms: there it is of second order in the violations, and the conditions
+        of the optimum are met only when the products of slopes and variables are as small.
+        """
+        size, still_open = abs(self.gap - self.value), max(self.gap, self.complementarity)
+        return still_open / size if size > 0 else np.inf if still_open > 0 else 0.0
 
 
 class Descent:
@@ -216,9 +221,17 @@ class Descent:
             violation = max(0.0, float(np.max(-up, initial=0.0)), float(np.max(down, initial=0.0)))
         slope = p.slope(self.f, c) - rho
         gap = gap_of(slope, c, p.width, p.shift, p.lower, p.upper)
-        if not np.isfinite(gap):
-            gap = violation * float(np.sum(np.abs(c)))
-        return State(up - rho, down - rho, slope, max(violation, 0.0), gap, p.value(self.f, c))
+        if not np.isfinite(gap):  # a variable without bound: what the violation costs at the multipliers
+            gap = violation * float(np.sum(np.abs(c))) if c.any() else np.inf
+        return State(up - rho, down - rho, slope, max(violation, 0.0), gap, p.value(self.f, c), self._complementarity(slope))
+
+    def _complementarity(self, slope: Vector) -> float:
+        """sum |slope c| over the variables with a squared term that are at neither bound nor kink."""
+        p = self.program
+        if not p.shift.any():
+            return 0.0
+        kink = slope + np.sign(self.c) * p.width
+        return float(np.sum(np.abs(self.c * kink)[(p.shift > 0) & (self.c < p.upper) & (self.c > p.lower)]))
 
     def working_set(self, state: State) -> Indices:
         """The variables to work on next, ordered by group."""
@@ -267,7 +280,7 @@ class Descent:
         p, in_band = self.program, len(self.block) == 0
         points = p.points[where]
         K = self._matrix_of(where, points)
-        real = np.float32 if self.single and not in_band else np.float64
+        real = np.float64 if in_band else K.dtype
         diagonal = (np.diagonal(K) + p.shift[where]).astype(real)
         G, c = (state.slope[where]).astype(real), self.c[where]
         goal = (BAND_REDUCTION if in_band else REDUCTION) * state.violation

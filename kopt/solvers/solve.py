@@ -38,6 +38,7 @@ def solve(
     tolerance: float = TOLERANCE,
     start: Solution | Mapping[str, Any] | None = None,
     callback: Callable[[Progress], object] | None = None,
+    progress: bool | None = None,
 ) -> Solution:
     """The solution of a formulation on a sample, with its certificate.
 
@@ -49,6 +50,8 @@ def solve(
     tolerance   the relative gap at which fast methods stop, and to which the certificate has to hold
     start       a solution, or dual variables by name, to begin at, for methods that can use one
     callback    called with a Progress after each iteration of a method that reports them; solution.history keeps them
+    progress    whether one line on stderr shows how far it is: None on a terminal or in a notebook once a second has
+                passed, True always, False never
 
     Ctrl-C ends a method that reports its progress; the solution is then its best answer so far.
 
@@ -58,10 +61,10 @@ def solve(
     >>> solve(SoftMargin(C=1.0), example(SoftMargin.task)).certificate.holds(1e-6)
     True
     """
-    with BriefTraceback():
+    with BriefTraceback(), Watch(callback, progress) as watch:
         check_arguments(formulation, sample)
         values = start.dual if isinstance(start, Solution) else start
-        problem = Problem(formulation, sample, "dual", _checked(tolerance), values, Watch(callback))
+        problem = Problem(formulation, sample, "dual", _checked(tolerance), values, watch)
         solution = _best(problem, side, method)
     if not solution.certificate.holds(tolerance):
         subject = f"The best answer found, of {solution.method},"
@@ -118,6 +121,7 @@ def _checked(tolerance: float) -> float:
 
 
 def _timed(solver: Solver, problem: Problem) -> tuple[RawAnswer, float]:
+    problem.watch.begin(solver.name)
     start = time.perf_counter()
     answer = solver.solve(problem)
     return answer, time.perf_counter() - start
