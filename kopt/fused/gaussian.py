@@ -46,8 +46,8 @@ class FusedGaussian:
 
     @property
     def single_error(self) -> float:
-        """An estimate of the error of an entry in single precision: that of its exponent, and of exp."""
-        return float(np.finfo(np.float32).eps) * (2.0 + 4.0 * float(self.half.max()))
+        """The typical error of an entry in single precision: that of its exponent, and of exp."""
+        return float(np.finfo(np.float32).eps) * (1.0 + float(self.half.mean()))
 
     def product(self, where: Indices, c: Vector) -> Vector:
         """sum_j c_j K_ij over the j in `where`, for every i."""
@@ -72,9 +72,14 @@ class FusedGaussian:
         """The matrix between some points, in the precision of the memory that is given for it."""
         single = out.dtype == np.float32
         V, half = (self.V32[where], self.half32[where]) if single else (self.V[where], self.half[where])
-        np.matmul(V, V.T, out=out)
-        exponentials = _exponentials32 if single else _exponentials64
-        over_ranges(lambda a, b: exponentials(out[a:b], half[a:b], half), len(out))
+        if self.wide:
+            np.matmul(V, V.T, out=out)
+            exponentials = _exponentials32 if single else _exponentials64
+            over_ranges(lambda a, b: exponentials(out[a:b], half[a:b], half), len(out))
+        else:
+            U, half_u, _ = _padded(V, half, half)
+            Vt, values = np.ascontiguousarray(V.T), _block32 if single else _block64
+            over_ranges(lambda a, b: values(U, half_u, Vt, half, a, b, out), len(out))
         return out
 
     def _by_tiles(self, V: Any, half: Any, where: Indices, c: Any, out: Vector, exponentials: Any) -> None:
@@ -166,6 +171,32 @@ def _add64(U: Any, half_u: Any, c: Any, Vt: Any, half: Any, start: int, stop: in
             c0, c1, c2, c3 = c[r], c[r + 1], c[r + 2], c[r + 3]
             for i in range(w):
                 o[i] += c0 * exp64(e0[i]) + c1 * exp64(e1[i]) + c2 * exp64(e2[i]) + c3 * exp64(e3[i])
+
+
+@njit(fastmath=INEXACT, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _block32(U: Any, half_u: Any, Vt: Any, half: Any, start: int, stop: int, out: Any) -> None:
+    e = np.empty((ROWS, SINGLE_WIDTH), np.float32)
+    for r in range(start, stop, ROWS):
+        for a in range(0, len(half), SINGLE_WIDTH):
+            w = min(SINGLE_WIDTH, len(half) - a)
+            _exponents(U, half_u, r, Vt, half, a, w, e)
+            for k in range(min(ROWS, stop - r)):
+                row, exponents = out[r + k, a : a + w], e[k]
+                for i in range(w):
+                    row[i] = exp32(exponents[i])
+
+
+@njit(fastmath=INEXACT, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _block64(U: Any, half_u: Any, Vt: Any, half: Any, start: int, stop: int, out: Any) -> None:
+    e = np.empty((ROWS, DOUBLE_WIDTH), np.float64)
+    for r in range(start, stop, ROWS):
+        for a in range(0, len(half), DOUBLE_WIDTH):
+            w = min(DOUBLE_WIDTH, len(half) - a)
+            _exponents(U, half_u, r, Vt, half, a, w, e)
+            for k in range(min(ROWS, stop - r)):
+                row, exponents = out[r + k, a : a + w], e[k]
+                for i in range(w):
+                    row[i] = exp64(exponents[i])
 
 
 @njit(fastmath=INEXACT, nogil=True, cache=True)  # type: ignore[untyped-decorator]

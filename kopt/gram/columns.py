@@ -38,6 +38,11 @@ class Columns:
         """Whether columns and blocks can be had in single precision, for less."""
         return "dense" not in self.gram.__dict__ and self.gram.features is None and self.gram.fused is not None
 
+    @property
+    def single_error(self) -> float:
+        """The typical error of an entry in single precision; 0 where there is none."""
+        return float(self.gram.fused.single_error) if self.single else 0.0
+
     def add(self, where: Indices, c: Vector, out: Vector, single: bool = True) -> None:
         """Add sum_j c_j K_ij over the j in `where` to out_i."""
         if len(where) == 0:
@@ -46,7 +51,7 @@ class Columns:
             self.gram.fused.add(where, c, out)
             return
         coefficients = np.zeros(self.gram.n)
-        coefficients[where] = c
+        np.add.at(coefficients, where, c)
         out += self.gram.product(coefficients)
 
     def block(self, where: Indices, single: bool = True) -> NDArray[Any]:

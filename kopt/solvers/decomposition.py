@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kopt.errors import InputError
 from kopt.gram.columns import Columns
 from kopt.polyhedra import nearby_point
 from kopt.separable import SeparableProgram, separable
 from kopt.solvers.problem import Problem
 from kopt.solvers.solver import INTERRUPTED, RawAnswer, Solver
 
+EPS = float(np.finfo(np.float64).eps)
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
@@ -24,18 +26,25 @@ FEW_POINTS = 1000
 ALL = 2048
 #: The variables that are worked on at a time, the share of them that is kept, and how far their violation is reduced.
 BLOCK, KEPT, REDUCTION = 1024, 0.5, 0.1
+LEAST_BLOCK = 16
 #: Once the relative gap is below this, the working set is all variables that may still move ("the band").
 BAND_FROM = 0.1
 #: How near the margin these are, in units of the mean distance, at first and at last; and how far they are reduced.
 BAND_WIDTH, BAND_LEAST, BAND_REDUCTION = 0.4, 0.02, 0.01
 #: The share of the memory budget that the matrix of a working set may take.
 SHARE = 0.25
+#: Where a variable has no bound the gap is an estimate, and taken so many times.
+ESTIMATED = 10.0
 #: Steps between two looks at the gap, and at the interrupt.
 MOST_STEPS = 100_000
+#: Steps in all: a problem that needs more is for another method.
+LEAST_STEPS, STEPS_PER_VARIABLE = 2_000_000, 300
 #: The gap that values in single precision should show before they are computed anew in double.
 AIM = 0.7
-#: Rounds in a row without a gain after which nothing more is to be had.
-PATIENCE = 20
+#: The violation is compared with so many times the error that single precision has left in f.
+DRIFTED = 30.0
+#: What a round should gain, as a part of the gap, and the rounds in a row without that after which it ends.
+WORTHWHILE, PATIENCE = 1e-4, 20
 MOST_ROUNDS = 20_000
 
 CONVERGED, STALLED, UNBOUNDED = "converged", "stalled", "unbounded"
@@ -124,7 +133,7 @@ class State:
         """What is open over the size of the primal value.
 
         That is the gap, except for squared terms: there it is of second order in the violations, and the conditions
-        of the optimum are met only when the products of slopes and variables are as small.
+        of the optimum are met only when what the violation costs at the multipliers is as small.
         """
         size, still_open = abs(self.gap - self.value), max(self.gap, self.complementarity)
         return still_open / size if size > 0 else np.inf if still_open > 0 else 0.0
@@ -139,12 +148,21 @@ class Descent:
         self.c, self.f = np.zeros(program.size), np.zeros(program.gram.n)
         self.rho = np.zeros(len(program.totals))
         self.exact = True
-        self.single = program.size > ALL
+        self.drift_squared = 0.0
+        self.steps_left = max(LEAST_STEPS, STEPS_PER_VARIABLE * program.size)
+        self.whole = program.size <= ALL and 8 * program.size**2 <= SHARE * problem.sample.budget
+        self.single = not self.whole
         self.band_width = BAND_WIDTH
         self.block: Indices = np.zeros(0, dtype=np.intp)
         self._matrix: tuple[Indices, NDArray[Any]] | None = None
-        if program.gram.n <= ALL:
+        if self.whole:
             _ = program.gram.dense
+        elif self.largest < LEAST_BLOCK:
+            needed = int(np.ceil(8 * LEAST_BLOCK**2 / SHARE))
+            raise InputError(
+                f"The budget of {problem.sample.budget} bytes has no room for a working set of {LEAST_BLOCK} points.",
+                f"Raise it to {needed} bytes at least, as in Sample(..., budget={needed}).",
+            )
 
     def begin(self, start: Any) -> None:
         """Begin at given dual variables, or as near to 0 as the sums allow with few variables."""
@@ -162,11 +180,11 @@ class Descent:
         """Make c feasible to rounding, and compute f = K c in double precision."""
         self.c = self.program.of_dual(self.program.feasible_dual(self.c))
         self.f = self.program.gram.product(self.program.coefficients(self.c))
-        self.exact = True
+        self.exact, self.drift_squared = True, 0.0
 
     def run(self) -> str:
         """Descend until the gap is small enough, in values that are exact; the status says why it ended."""
-        tolerance, best, idle, last_exact = self.problem.tolerance, np.inf, 0, np.inf
+        tolerance, last, idle, last_exact = self.problem.tolerance, np.inf, 0, np.inf
         for _ in range(MOST_ROUNDS):
             state = self.state()
             self._report(state)
@@ -181,11 +199,16 @@ class Descent:
                 if state.relative_gap > last_exact / 4 and not self._more_exactly():
                     return STALLED
                 last_exact = state.relative_gap
-            idle = idle + 1 if state.gap > best * (1 - 1e-3) else 0
-            best = min(best, state.gap)
+            idle = idle + 1 if last - state.value < WORTHWHILE * state.gap else 0
+            last = state.value
+            if not self.exact and DRIFTED * self.drift > state.violation:
+                self.refresh()
+                state = self.state()
             moved = self.improve(self.working_set(state), state)
             if moved is None:
                 return UNBOUNDED
+            if self.steps_left <= 0:
+                return STALLED
             if (not moved or idle > PATIENCE) and not self._more_exactly():
                 return STALLED
             idle = 0 if idle > PATIENCE else idle
@@ -199,6 +222,11 @@ class Descent:
         self._matrix = None
         self.refresh()
         return True
+
+    @property
+    def drift(self) -> float:
+        """An estimate of the error in f since it was last exact: independent errors of the entries of K added up."""
+        return self.columns.single_error * float(np.sqrt(self.drift_squared)) if self.single else 0.0
 
     def _report(self, state: State) -> None:
         values = self.program.source.map_of_values, self.program.factor
@@ -222,21 +250,17 @@ class Descent:
         slope = p.slope(self.f, c) - rho
         gap = gap_of(slope, c, p.width, p.shift, p.lower, p.upper)
         if not np.isfinite(gap):  # a variable without bound: what the violation costs at the multipliers
-            gap = violation * float(np.sum(np.abs(c))) if c.any() else np.inf
-        return State(up - rho, down - rho, slope, max(violation, 0.0), gap, p.value(self.f, c), self._complementarity(slope))
+            gap = ESTIMATED * violation * float(np.sum(np.abs(c))) if c.any() else np.inf
+        return State(up - rho, down - rho, slope, max(violation, 0.0), gap, p.value(self.f, c), self._complementarity(violation))
 
-    def _complementarity(self, slope: Vector) -> float:
-        """sum |slope c| over the variables with a squared term that are at neither bound nor kink."""
-        p = self.program
-        if not p.shift.any():
-            return 0.0
-        kink = slope + np.sign(self.c) * p.width
-        return float(np.sum(np.abs(self.c * kink)[(p.shift > 0) & (self.c < p.upper) & (self.c > p.lower)]))
+    def _complementarity(self, violation: float) -> float:
+        """What the violation costs at the multipliers, where there are squared terms."""
+        return violation * float(np.sum(np.abs(self.c))) if self.program.shift.any() else 0.0
 
     def working_set(self, state: State) -> Indices:
         """The variables to work on next, ordered by group."""
         p = self.program
-        if p.size <= ALL:
+        if self.whole:
             chosen = np.arange(p.size)
         else:
             band = self._band(state) if state.relative_gap < BAND_FROM else None
@@ -247,7 +271,7 @@ class Descent:
     @cached_property
     def largest(self) -> int:
         """The largest working set whose matrix fits into its share of the budget."""
-        return int(np.sqrt(SHARE * self.problem.sample.budget / (4 if self.single else 8)))
+        return int(np.sqrt(SHARE * self.problem.sample.budget / 8))
 
     def _band(self, state: State) -> Indices | None:
         """All variables between their bounds, on the wrong side of the margin, or near it; None if these are many."""
@@ -283,20 +307,23 @@ class Descent:
         real = np.float64 if in_band else K.dtype
         diagonal = (np.diagonal(K) + p.shift[where]).astype(real)
         G, c = (state.slope[where]).astype(real), self.c[where]
-        goal = (BAND_REDUCTION if in_band else REDUCTION) * state.violation
+        rounding = 8 * EPS * max(float(np.abs(G).max()), float(np.abs(p.gain[where]).max()))
+        goal = max((BAND_REDUCTION if in_band else REDUCTION) * state.violation, rounding)
         box = p.width[where], p.lower[where], p.upper[where]
         if len(p.totals):
             G += self.rho[p.group[where]].astype(real)
             starts = np.searchsorted(p.group[where], np.arange(len(p.totals) + 1))
             starts = np.unique(starts)
-            steps, _ = pairs(K, diagonal, G, c, *box, starts, goal, MOST_STEPS)
+            steps, _ = pairs(K, diagonal, G, c, *box, starts, goal, min(MOST_STEPS, self.steps_left))
         else:
-            steps, _ = singles(K, diagonal, G, c, *box, goal, MOST_STEPS)
+            steps, _ = singles(K, diagonal, G, c, *box, goal, min(MOST_STEPS, self.steps_left))
         if steps < 0:
             return None
+        self.steps_left -= steps
         change = c - self.c[where]
         changed = np.flatnonzero(change)
         self.columns.add(points[changed], change[changed], self.f, self.single)
+        self.drift_squared += float(np.sum(change[changed] ** 2))
         self.c[where] = c
         self.exact = self.exact and len(changed) == 0
         return len(changed) > 0

@@ -1,0 +1,135 @@
+"""Compiled kernel values against naive ones, entry by entry."""
+
+import math
+
+import numpy as np
+import pytest
+from numba import njit
+
+from kopt.fused.exponential import exp32, exp64
+from kopt.fused.gaussian import WIDE, FusedGaussian
+from kopt.gram import Gram
+from kopt.gram.columns import Columns
+from kopt.kernels import Gaussian, Linear, Polynomial
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def naive(V: np.ndarray) -> np.ndarray:
+    """exp(-|v_i - v_j|^2 / 2), one entry at a time."""
+    return np.array([[math.exp(-math.fsum((a - b) ** 2) / 2) for b in V] for a in V])
+
+
+def drawn(n: int, d: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((n, d)) * math.sqrt(2 / d)
+
+
+@njit
+def _each(function, values):
+    return [function(value) for value in values]
+
+
+class TestExponential:
+    def test_double(self):
+        x = np.concatenate([-np.geomspace(1e-12, 700.0, 4001), [0.0]])
+        found = np.array(_each(exp64, x))
+        np.testing.assert_allclose(found, [math.exp(each) for each in x], rtol=4 * EPS)
+
+    def test_single(self):
+        x = np.concatenate([-np.geomspace(1e-6, 80.0, 4001), [0.0]]).astype(np.float32)
+        found = np.array(_each(exp32, x))
+        np.testing.assert_allclose(found, [math.exp(each) for each in x.astype(float)], rtol=1e-5)
+        near = x > -1
+        np.testing.assert_allclose(found[near], np.exp(x[near].astype(float)), rtol=4e-7)
+
+    def test_far_below_nothing_is_left(self):
+        assert 0 <= _each(exp64, np.array([-1e4]))[0] < 1e-300
+        assert 0 <= _each(exp32, np.array([-1e4], dtype=np.float32))[0] < 1e-37
+
+
+class TestGaussian:
+    @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 8, 21, WIDE - 1, WIDE, WIDE + 9])
+    @pytest.mark.parametrize("n", [1, 2, 5, 33])
+    def test_every_entry(self, n, d):
+        V = drawn(n, d)
+        K, fused = naive(V), FusedGaussian(V)
+        for j in range(n):
+            np.testing.assert_allclose(fused.product(np.array([j]), np.ones(1)), K[:, j], rtol=64 * EPS * d)
+        for dtype, rtol in ((np.float32, 3e-6), (np.float64, 64 * EPS * d)):
+            block = fused.block(np.arange(n), np.empty((n, n), dtype))
+            assert block.dtype == dtype
+            np.testing.assert_allclose(block, K, rtol=rtol)
+            np.testing.assert_array_equal(block, block.T)
+
+    @pytest.mark.parametrize("d", [2, 20, WIDE])
+    @pytest.mark.parametrize("chosen", [1, 3, 4, 7, 600])
+    def test_sums_over_some_columns(self, d, chosen):
+        V = drawn(1300, d)
+        rng = np.random.default_rng(1)
+        where, c = rng.choice(len(V), chosen, replace=False), rng.standard_normal(chosen)
+        expected = np.exp(-0.5 * ((V[:, None, :] - V[where]) ** 2).sum(axis=2)) @ c
+        fused, size = FusedGaussian(V), np.abs(c).sum()
+        np.testing.assert_allclose(fused.product(where, c), expected, atol=1e-14 * size)
+        out = np.ones(len(V))
+        fused.add(where, c, out)
+        np.testing.assert_allclose(out, 1 + expected, atol=2e-6 * size)
+        assert not np.allclose(out, 1 + expected, rtol=0, atol=1e-15 * size)  # or it is not single precision
+
+    def test_the_number_of_threads_changes_nothing(self, monkeypatch):
+        V = drawn(3000, 7)
+        where, c = np.arange(0, 3000, 7), np.random.default_rng(0).standard_normal(429)
+        results = []
+        for threads in ("1", "2", "3"):
+            monkeypatch.setenv("KOPT_THREADS", threads)
+            out = np.zeros(len(V))
+            FusedGaussian(V).add(where, c, out)
+            results.append((FusedGaussian(V).product(where, c), out))
+        for product, out in results[1:]:
+            np.testing.assert_array_equal(product, results[0][0])
+            np.testing.assert_array_equal(out, results[0][1])
+
+    def test_points_that_are_too_far_apart_are_left_to_differences(self):
+        X = np.array([[0.0], [1e6], [1e6 + 1]])
+        assert Gaussian(sigma=1.0).fused(X) is None
+        assert Gaussian(sigma=1e6).fused(X) is not None
+
+
+class TestGram:
+    def test_a_long_product_is_the_short_one(self, monkeypatch):
+        X, c = drawn(900, 3), np.random.default_rng(0).standard_normal(900)
+        c[::3] = 0
+        expected = Gram(Gaussian(sigma=1.3), X).product(c)
+        monkeypatch.setattr("kopt.gram.gram.MANY_ENTRIES", 1000)
+        np.testing.assert_allclose(Gram(Gaussian(sigma=1.3), X).product(c), expected, atol=1e-12)
+
+    def test_what_is_kept_is_not_given_for_another_product(self, monkeypatch):
+        monkeypatch.setattr("kopt.gram.gram.MANY_ENTRIES", 1000)
+        gram, c = Gram(Gaussian(sigma=1.3), drawn(200, 3)), np.ones(200)
+        first = gram.product(c)
+        first += 1e9  # the caller's own
+        c[0] = 3.0
+        np.testing.assert_allclose(gram.product(c), gram.dense @ c, rtol=1e-12)
+
+    @pytest.mark.parametrize(
+        "kernel", [Gaussian(sigma=1.1), Linear(), Polynomial(degree=2), 0.5 * Gaussian(sigma=2.0) + Linear()]
+    )
+    @pytest.mark.parametrize("single", [False, True])
+    @pytest.mark.parametrize("formed", [False, True])
+    def test_columns(self, kernel, single, formed):
+        X = drawn(120, 4)
+        gram, K = Gram(kernel, X), kernel(X)
+        if formed:
+            _ = gram.dense
+        columns, where = Columns(gram), np.array([5, 3, 99, 7])
+        c, out = np.array([1.0, -2.0, 0.5, 3.0]), np.zeros(120)
+        columns.add(where, c, out, single)
+        tolerance = 1e-5 if single else 1e-12
+        np.testing.assert_allclose(out, K[:, where] @ c, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(columns.block(where, single), K[np.ix_(where, where)], rtol=tolerance)
+        everything = np.arange(120)[::-1]
+        np.testing.assert_allclose(columns.block(everything, single), K[::-1, ::-1], rtol=tolerance, atol=tolerance)
+
+    def test_columns_may_repeat(self):
+        gram, out = Gram(Gaussian(sigma=1.0), drawn(10, 2)), np.zeros(10)
+        Columns(gram).add(np.array([1, 1, 2]), np.array([1.0, 2.0, 1.0]), out, single=False)
+        np.testing.assert_allclose(out, gram.dense[:, [1, 2]] @ [3.0, 1.0], rtol=1e-12)
