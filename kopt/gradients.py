@@ -9,10 +9,14 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+from cvxpy.cvxcore.python.canonInterface import get_problem_matrix
+from cvxpy.lin_ops import lin_op as lo
 
 
 def gradients_of(expression: cp.Expression) -> dict[cp.Variable, Any]:
     """CVXPY's gradient by variable; None where it has none, at this point or for this atom."""
+    if expression.is_affine() and not expression.is_constant():
+        return _slopes_of_affine(expression)
     try:
         with np.errstate(all="ignore"):
             return dict(expression.grad)
@@ -26,10 +30,19 @@ def affine_parts(expression: cp.Expression) -> tuple[dict[int, sp.csr_array], np
         for variable in expression.variables():
             variable.save_value(np.zeros(variable.shape))
         offset = np.asarray(expression.value, dtype=float).ravel(order="F")
-        jacobian = {
-            v.id: sp.csr_array(np.atleast_2d(g) if np.isscalar(g) else g).T.tocsr() for v, g in expression.grad.items()
-        }
-    return jacobian, offset
+    return {v.id: sp.csr_array(g.T) for v, g in gradients_of(expression).items()}, offset
+
+
+def _slopes_of_affine(expression: cp.Expression) -> dict[cp.Variable, sp.csc_array]:
+    """The gradient of an affine expression in one pass over its tree, where CVXPY's `grad` takes one for each atom."""
+    variables = expression.variables()
+    ends = np.cumsum([0, *(variable.size for variable in variables)])
+    offsets = {variable.id: int(start) for variable, start in zip(variables, ends, strict=False)}
+    tree, _ = expression.canonical_form
+    one = {lo.CONSTANT_ID: 1}
+    tensor = get_problem_matrix([tree], int(ends[-1]), offsets, one, {lo.CONSTANT_ID: 0}, expression.size)
+    stacked = sp.csr_array(tensor.reshape((int(ends[-1]) + 1, expression.size)))
+    return {v: sp.csc_array(stacked[a:b]) for v, a, b in zip(variables, ends[:-1], ends[1:], strict=True)}
 
 
 @contextmanager

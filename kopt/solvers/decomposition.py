@@ -27,22 +27,24 @@ ALL = 2048
 #: The variables that are worked on at a time, the share of them that is kept, and how far their violation is reduced.
 BLOCK, KEPT, REDUCTION = 1024, 0.5, 0.1
 LEAST_BLOCK = 16
-#: Once the relative gap is below this, the working set is all variables that may still move ("the band").
-BAND_FROM = 0.1
+#: Where blocks would need so many more rounds at their present pace, and the relative gap is below a limit, the
+#: working set becomes all variables that may still move ("the band").
+SLOW, BAND_FROM, PACE_OVER = 60, 0.1, 5
 #: How near the margin these are, in units of the mean distance, at first and at last; and how far they are reduced.
 BAND_WIDTH, BAND_LEAST, BAND_REDUCTION = 0.4, 0.02, 0.01
 #: The share of the memory budget that the matrix of a working set may take.
 SHARE = 0.25
 #: Where a variable has no bound the gap is an estimate, and taken so many times.
 ESTIMATED = 10.0
-#: Steps between two looks at the gap, and at the interrupt.
-MOST_STEPS = 100_000
+#: Steps between two looks at the gap, and at the interrupt; fewer where the gradient is kept in single precision,
+#: which is enough while the violation is not much smaller than the gradient.
+MOST_STEPS, COARSE_STEPS, COARSE = 100_000, 25_000, 1e-3
 #: Steps in all: a problem that needs more is for another method.
 LEAST_STEPS, STEPS_PER_VARIABLE = 2_000_000, 300
 #: The gap that values in single precision should show before they are computed anew in double.
 AIM = 0.7
 #: The violation is compared with so many times the error that single precision has left in f.
-DRIFTED = 30.0
+DRIFTED = 3.0
 #: What a round should gain, as a part of the gap, and the rounds in a row without that after which it ends.
 WORTHWHILE, PATIENCE = 1e-4, 20
 MOST_ROUNDS = 20_000
@@ -153,6 +155,8 @@ class Descent:
         self.whole = program.size <= ALL and 8 * program.size**2 <= SHARE * problem.sample.budget
         self.single = not self.whole
         self.band_width = BAND_WIDTH
+        self.band: Indices | None = None
+        self.gaps: list[float] = []
         self.block: Indices = np.zeros(0, dtype=np.intp)
         self._matrix: tuple[Indices, NDArray[Any]] | None = None
         if self.whole:
@@ -263,10 +267,20 @@ class Descent:
         if self.whole:
             chosen = np.arange(p.size)
         else:
-            band = self._band(state) if state.relative_gap < BAND_FROM else None
+            band = self._band(state) if self._blocks_are_slow(state) else None
             chosen = self._next_block(state) if band is None else band
             self.block = chosen if band is None else chosen[:0]
         return chosen[np.argsort(p.group[chosen], kind="stable")] if len(p.totals) > 1 else chosen
+
+    def _blocks_are_slow(self, state: State) -> bool:
+        """Whether blocks would take long to the end; once they do, they are not tried again."""
+        self.gaps.append(state.relative_gap)
+        if self.band is not None:
+            return True
+        if state.relative_gap > BAND_FROM or len(self.gaps) <= PACE_OVER:
+            return False
+        pace = np.log(self.gaps[-1 - PACE_OVER] / state.relative_gap) / PACE_OVER
+        return bool(np.log(state.relative_gap / self.problem.tolerance) > SLOW * pace)
 
     @cached_property
     def largest(self) -> int:
@@ -278,6 +292,8 @@ class Descent:
         p, distance = self.program, np.abs(state.slope)
         inside = (p.lower < self.c) & (self.c < p.upper) & ((self.c != 0) | (p.width == 0))
         must = inside | (state.up < 0) | (state.down > 0)
+        if self.band is not None and np.count_nonzero(must[self.band]) == np.count_nonzero(must):
+            return self.band  # its matrix is there already
         width = self.band_width * float(np.mean(distance))
         if p.width.any():
             distance = np.minimum(np.abs(state.slope - p.width), np.abs(state.slope + p.width))
@@ -285,6 +301,7 @@ class Descent:
         if len(chosen) > self.largest:
             return None
         self.band_width = max(BAND_LEAST, self.band_width / 2)
+        self.band = chosen
         return chosen
 
     def _next_block(self, state: State) -> Indices:
@@ -304,7 +321,9 @@ class Descent:
         p, in_band = self.program, len(self.block) == 0
         points = p.points[where]
         K = self._matrix_of(where, points)
-        real = np.float64 if in_band else K.dtype
+        coarse = not in_band or (K.dtype == np.float32 and state.violation > COARSE * np.abs(state.slope).max())
+        real = K.dtype if coarse else np.float64
+        most = min(COARSE_STEPS if coarse else MOST_STEPS, self.steps_left)
         diagonal = (np.diagonal(K) + p.shift[where]).astype(real)
         G, c = (state.slope[where]).astype(real), self.c[where]
         rounding = 8 * EPS * max(float(np.abs(G).max()), float(np.abs(p.gain[where]).max()))
@@ -314,9 +333,9 @@ class Descent:
             G += self.rho[p.group[where]].astype(real)
             starts = np.searchsorted(p.group[where], np.arange(len(p.totals) + 1))
             starts = np.unique(starts)
-            steps, _ = pairs(K, diagonal, G, c, *box, starts, goal, min(MOST_STEPS, self.steps_left))
+            steps, _ = pairs(K, diagonal, G, c, *box, starts, goal, most)
         else:
-            steps, _ = singles(K, diagonal, G, c, *box, goal, min(MOST_STEPS, self.steps_left))
+            steps, _ = singles(K, diagonal, G, c, *box, goal, most)
         if steps < 0:
             return None
         self.steps_left -= steps
