@@ -58,7 +58,7 @@ class SeparableProgram:
 
     def coefficients(self, c: Vector) -> Vector:
         """One coefficient per point: the sum over its variables."""
-        return c if self.one_per_point else np.bincount(self.points, c, minlength=self.gram.n)
+        return c if self.one_per_point else np.bincount(self.points, c, minlength=self.gram.n).astype(np.float64)
 
     def slope(self, values: Vector, c: Vector) -> Vector:
         """The gradient in c without the terms width |c|, from values = K c on the points."""
@@ -192,9 +192,7 @@ def _merged(
     return plus, linear, width, program.shift[plus] / scale[plus] ** 2, -upper[minus], upper[plus], sides
 
 
-def _groups(
-    program: QuadraticProgram, rows: NDArray[np.float64]
-) -> tuple[Indices, Vector, NDArray[np.float64]] | str:
+def _groups(program: QuadraticProgram, rows: NDArray[np.float64]) -> tuple[Indices, Vector, NDArray[np.float64]] | str:
     """The group of each variable and the sum of each group, where the rows say nothing else; and what they say."""
     right = program.feasible.rows[1]
     if len(right) == 0:
@@ -204,7 +202,7 @@ def _groups(
         return "a variable of the dual is in no row while others are"
     if np.linalg.matrix_rank(patterns) < patterns.shape[1]:
         return "the rows of the dual tie sums of several groups of variables together"
-    totals = np.linalg.lstsq(patterns, right, rcond=None)[0]
+    totals = np.asarray(np.linalg.lstsq(patterns, right, rcond=None)[0], dtype=np.float64)
     if np.any(np.abs(patterns @ totals - right) > SAME * (np.abs(patterns) @ np.abs(totals) + np.abs(right))):
         return "the rows of the dual contradict each other"
     return group.reshape(-1).astype(np.intp), totals, patterns

@@ -127,5 +127,3 @@ class TestRefusals:
     def test_several_kernel_terms(self):
         program = self.program()
         assert separable(replace(program, terms=program.terms * 2)) == "the dual has 2 kernel terms, not one"
-
-

@@ -6,7 +6,6 @@ from math import isqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg.lapack import dpstrf
 
 from kopt.gram.gram import Gram
 from kopt.kernels.checks import finite
@@ -135,9 +134,20 @@ def _next_pivots(
         spread = near[np.linspace(0, len(near) - 1, size - 1).astype(np.intp)]
         near = np.union1d(spread, [remaining.argmax()])
     rest = values.among(near) - rows[:, near].T @ rows[:, near]
-    U, order, rank, _ = dpstrf(np.asfortranarray(rest), tol=cut)
-    rank = min(int(rank), most)
-    return near[order[:rank] - 1], np.triu(U[:rank, :rank])
+    order, U = _one_by_one(rest, cut, most)
+    return near[order], U
+
+
+def _one_by_one(K: Matrix, cut: float, most: int) -> tuple[list[int], Matrix]:
+    """The pivots of a small matrix with diagonal entries above `cut`, and U with U'U = K among them."""
+    rows, remaining, order = np.empty((min(most, len(K)), len(K))), K.diagonal().copy(), list[int]()
+    while len(order) < len(rows) and remaining.max() > cut:
+        rank, pivot = len(order), int(remaining.argmax())
+        rows[rank] = (K[pivot] - rows[:rank, pivot] @ rows[:rank]) / np.sqrt(remaining[pivot])
+        remaining -= rows[rank] ** 2
+        remaining[pivot] = 0.0
+        order.append(pivot)
+    return order, np.triu(rows[: len(order), order])
 
 
 def _with_room(rows: Matrix, used: int, needed: int, most: int) -> Matrix:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from kopt.errors import InputError
 from kopt.gram.columns import Columns
+from kopt.gram.pivoted import pivoted_cholesky
 from kopt.polyhedra import nearby_point
 from kopt.separable import SeparableProgram, separable
+from kopt.solvers.low_rank import SOLVED, LowRank
 from kopt.solvers.problem import Problem
 from kopt.solvers.solver import INTERRUPTED, RawAnswer, Solver
 
@@ -27,15 +29,19 @@ ALL = 2048
 #: The variables that are worked on at a time, the share of them that is kept, and how far their violation is reduced.
 BLOCK, KEPT, REDUCTION = 1024, 0.5, 0.1
 LEAST_BLOCK = 16
-#: Where blocks would need so many more rounds at their present pace, and the relative gap is below a limit, the
-#: working set becomes all variables that may still move ("the band").
-SLOW, BAND_FROM, PACE_OVER = 60, 0.1, 5
+#: After so many rounds, and so many times as many as it takes to work on each support vector once, and with a gap below
+#: a limit, the working set becomes all variables that may still move ("the band").
+FIRST_ROUNDS, TIMES_EACH, BAND_FROM = 10, 6.0, 0.2
 #: How near the margin these are, in units of the mean distance, at first and at last; and how far they are reduced.
 BAND_WIDTH, BAND_LEAST, BAND_REDUCTION = 0.4, 0.02, 0.01
+#: No more than so many times those that have to be in it.
+BAND_MOST = 1.5
 #: The share of the memory budget that the matrix of a working set may take.
 SHARE = 0.25
 #: Where a variable has no bound the gap is an estimate, and taken so many times.
 ESTIMATED = 10.0
+#: What a factor of K may leave of its diagonal, and the most columns it may have, for its spectrum to count as fast.
+FACTOR_ERROR, MOST_COLUMNS = 1e-6, 250
 #: Steps between two looks at the gap, and at the interrupt; fewer where the gradient is kept in single precision,
 #: which is enough while the violation is not much smaller than the gradient.
 MOST_STEPS, COARSE_STEPS, COARSE = 100_000, 25_000, 1e-3
@@ -49,7 +55,7 @@ DRIFTED = 3.0
 WORTHWHILE, PATIENCE = 1e-4, 20
 MOST_ROUNDS = 20_000
 
-CONVERGED, STALLED, UNBOUNDED = "converged", "stalled", "unbounded"
+CONVERGED, STALLED, UNBOUNDED, FAST_SPECTRUM = "converged", "stalled", "unbounded", "fast spectrum"
 
 
 class Decomposition(Solver):
@@ -71,7 +77,7 @@ class Decomposition(Solver):
     def place(self, problem: Problem) -> tuple[float, str]:
         """First, where there are many points."""
         if problem.sample.n > FEW_POINTS:
-            return -0.5, f"with more than {FEW_POINTS} points working on a few at a time is faster than one dense matrix"
+            return -0.5, f"with more than {FEW_POINTS} points it is faster to work on some of them at a time"
         return 1.7, "the solvers before it failed"
 
     def accepts(self, problem: Problem) -> str | None:
@@ -97,6 +103,11 @@ def _descended(program: SeparableProgram, problem: Problem, start: Any) -> tuple
     try:
         descent.begin(start)
         status = descent.run()
+        if status == FAST_SPECTRUM:
+            by_name = program.source.by_name(program.feasible_dual(descent.c))
+            answer = LowRank().solve(replace(problem, start=by_name))
+            descent.begin(answer.values)
+            status = answer.status if answer.status in (SOLVED, INTERRUPTED) else descent.run()
     except KeyboardInterrupt:
         status = INTERRUPTED
     return program.feasible_dual(descent.c), status, descent.rho
@@ -156,7 +167,8 @@ class Descent:
         self.single = not self.whole
         self.band_width = BAND_WIDTH
         self.band: Indices | None = None
-        self.gaps: list[float] = []
+        self.rounds = 0
+        self.hand_over = True
         self.block: Indices = np.zeros(0, dtype=np.intp)
         self._matrix: tuple[Indices, NDArray[Any]] | None = None
         if self.whole:
@@ -208,7 +220,10 @@ class Descent:
             if not self.exact and DRIFTED * self.drift > state.violation:
                 self.refresh()
                 state = self.state()
-            moved = self.improve(self.working_set(state), state)
+            where = self.working_set(state)
+            if self.band is not None and self.hand_over and self._has_fast_spectrum():
+                return FAST_SPECTRUM
+            moved = self.improve(where, state)
             if moved is None:
                 return UNBOUNDED
             if self.steps_left <= 0:
@@ -217,6 +232,13 @@ class Descent:
                 return STALLED
             idle = 0 if idle > PATIENCE else idle
         return STALLED
+
+    def _has_fast_spectrum(self) -> bool:
+        """Whether a few columns are nearly all there is to K; it is asked once."""
+        self.hand_over = False
+        gram = self.program.gram
+        factor = pivoted_cholesky(gram, FACTOR_ERROR, MOST_COLUMNS)
+        return bool(factor.remaining.max() <= FACTOR_ERROR * gram.diagonal.max())
 
     def _more_exactly(self) -> bool:
         """Go on in double precision; False if that is what was done already."""
@@ -253,9 +275,31 @@ class Descent:
             violation = max(0.0, float(np.max(-up, initial=0.0)), float(np.max(down, initial=0.0)))
         slope = p.slope(self.f, c) - rho
         gap = gap_of(slope, c, p.width, p.shift, p.lower, p.upper)
+        if self.exact and gap > 0 and len(p.totals):
+            best = slope + rho - self._best_multipliers(slope + rho)[p.group]
+            gap = min(gap, gap_of(best, c, p.width, p.shift, p.lower, p.upper))
         if not np.isfinite(gap):  # a variable without bound: what the violation costs at the multipliers
             gap = ESTIMATED * violation * float(np.sum(np.abs(c))) if c.any() else np.inf
-        return State(up - rho, down - rho, slope, max(violation, 0.0), gap, p.value(self.f, c), self._complementarity(violation))
+        violation = max(violation, 0.0)
+        complementarity = self._complementarity(violation)
+        return State(up - rho, down - rho, slope, violation, gap, p.value(self.f, c), complementarity)
+
+    def _best_multipliers(self, slope: Vector) -> Vector:
+        """The multipliers with the smallest gap, a piecewise linear function of each: a weighted quantile of slopes.
+
+        At the middle between the extreme slopes the gap is as small only if every variable rests where it should.
+        """
+        p, rho = self.program, self.rho.copy()
+        if p.shift.any() or not np.isfinite(p.upper - p.lower).all():
+            return rho
+        for g in range(len(p.totals)):
+            members = np.flatnonzero(p.group == g)
+            kinks = np.concatenate([slope[members] - p.width[members], slope[members] + p.width[members]])
+            weights = np.concatenate([-p.lower[members], p.upper[members]])
+            order = np.argsort(kinks)
+            reached = np.cumsum(weights[order]) >= np.sum((self.c - p.lower)[members])
+            rho[g] = kinks[order[int(np.argmax(reached))]]
+        return rho
 
     def _complementarity(self, violation: float) -> float:
         """What the violation costs at the multipliers, where there are squared terms."""
@@ -273,14 +317,10 @@ class Descent:
         return chosen[np.argsort(p.group[chosen], kind="stable")] if len(p.totals) > 1 else chosen
 
     def _blocks_are_slow(self, state: State) -> bool:
-        """Whether blocks would take long to the end; once they do, they are not tried again."""
-        self.gaps.append(state.relative_gap)
-        if self.band is not None:
-            return True
-        if state.relative_gap > BAND_FROM or len(self.gaps) <= PACE_OVER:
-            return False
-        pace = np.log(self.gaps[-1 - PACE_OVER] / state.relative_gap) / PACE_OVER
-        return bool(np.log(state.relative_gap / self.problem.tolerance) > SLOW * pace)
+        """Whether blocks take long to come to an end; once they did, they are not tried again."""
+        self.rounds += 1
+        enough = FIRST_ROUNDS + TIMES_EACH * np.count_nonzero(self.c) / ((1 - KEPT) * BLOCK)
+        return self.band is not None or (state.relative_gap < BAND_FROM and self.rounds > enough)
 
     @cached_property
     def largest(self) -> int:
@@ -290,19 +330,23 @@ class Descent:
     def _band(self, state: State) -> Indices | None:
         """All variables between their bounds, on the wrong side of the margin, or near it; None if these are many."""
         p, distance = self.program, np.abs(state.slope)
+        # strictly inside, and not at rest in a kink
         inside = (p.lower < self.c) & (self.c < p.upper) & ((self.c != 0) | (p.width == 0))
         must = inside | (state.up < 0) | (state.down > 0)
         if self.band is not None and np.count_nonzero(must[self.band]) == np.count_nonzero(must):
             return self.band  # its matrix is there already
+        count = np.count_nonzero(must)
+        if count > self.largest:
+            return None
         width = self.band_width * float(np.mean(distance))
         if p.width.any():
             distance = np.minimum(np.abs(state.slope - p.width), np.abs(state.slope + p.width))
-        chosen = np.flatnonzero(must | (distance < width))
-        if len(chosen) > self.largest:
-            return None
+        distance[must] = 0.0
+        near = np.flatnonzero(distance < max(width, np.finfo(float).tiny))
+        most = min(self.largest, int(BAND_MOST * count) + BLOCK)
+        self.band = near if len(near) <= most else np.sort(near[np.argpartition(distance[near], most)[:most]])
         self.band_width = max(BAND_LEAST, self.band_width / 2)
-        self.band = chosen
-        return chosen
+        return self.band
 
     def _next_block(self, state: State) -> Indices:
         """The variables that violate most in either direction, and a part of those worked on last."""
