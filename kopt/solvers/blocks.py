@@ -30,22 +30,26 @@ Mask = NDArray[np.bool_]
 FEW_POINTS = 1000
 #: The variables that are worked on at first, and the most: a block of 3000 takes its solver ten seconds.
 BLOCK, LARGEST = 250, 3000
-#: The share of a block that may be kept for the next, and the share that variables between their bounds may take.
+#: The share of a block that is kept for the next, and the share that variables between their bounds may take.
 KEPT, INSIDE = 0.5, 0.75
-#: Variables with the same entries in all rows that are worked on always: so many in each direction.
+#: Of the variables with the same entries in all rows, so many in each direction are worked on always.
 PARTNERS = 4
-#: A variable that has the values of more points than this would make the matrices of its blocks too large.
+#: A variable with the values of more points than this would make the matrices of its blocks too large.
 MOST_POINTS = 8
-#: The accuracy of a block, in units in which its terms are about 1, and the distance that counts as none.
+#: The accuracy of a block, in units in which its terms are about 1, and the part of a box that counts as no distance.
 ACCURACY, AT_BOUND = 1e-12, 1e-9
 MOST_ITERATIONS = 60
-#: The relative gap from which products are in double precision, and the part of the tolerance to see before a refresh.
-SINGLE_UNTIL, AIM = 1e-2, 0.7
-#: What counts as a gain, relative to the gap, and the rounds in a row without one after which the blocks grow.
+#: The relative gap from which on products are in double precision.
+SINGLE_UNTIL = 1e-2
+#: The part of the tolerance to reach: the certificate's multipliers, where they are not unique, give other sizes.
+AIM = 0.5
+#: What counts as a gain, relative to the gap, and the rounds without one after which the blocks grow.
 GAIN, PATIENCE = 1e-3, 5
 MOST_ROUNDS = 2000
-#: How much larger than its value the terms of an objective may count: multipliers that are not unique can be anything.
-CANCELLED = 1e3
+#: The gap, in units of the smallest so far, that shows a block to know too little about the multipliers.
+FAR_OFF = 10.0
+#: How much more than its value the terms of an objective may count: multipliers that are not unique may be anything.
+CANCELLED = 30.0
 #: The share of the memory budget that one matrix may take: the solver of a block holds four of its size.
 SHARE = 0.2
 
@@ -55,8 +59,8 @@ CONVERGED, STALLED, INFEASIBLE = "converged", "stalled", "infeasible"
 class Blocks(Solver):
     """Block decomposition for duals with any few rows and any number of kernel terms, stopped by the true gap.
 
-    Where `kopt.separable` finds a form for it, `Decomposition` is faster; this one takes what that refuses: rows that
-    tie sums of several groups of variables together, variables without kernel values, several kernels.
+    Where `kopt.separable` finds its form, `Decomposition` is faster; this one takes what that refuses: rows that tie
+    sums of several groups of variables together, variables without kernel values, several kernels.
 
     >>> import kopt
     >>> from kopt.examples import example
@@ -69,13 +73,13 @@ class Blocks(Solver):
     name = "BLOCKS"
 
     def place(self, problem: Problem) -> tuple[float, str] | None:
-        """After the decomposition into pairs, before one dense matrix."""
-        if problem.sample.n > FEW_POINTS:
+        """Where there are many points and the decomposition into pairs does not take the dual."""
+        if problem.sample.n > FEW_POINTS and isinstance(problem.separable, str):
             return -0.4, f"with more than {FEW_POINTS} points a few hundred at a time are faster than one dense matrix"
         return None
 
     def accepts(self, problem: Problem) -> str | None:
-        """Duals with a kernel term, in which no variable can go on for ever: there the gap would be infinite."""
+        """Duals with a kernel term in which no variable can go on for ever: there the gap would be infinite."""
         program = problem.quadratic
         if isinstance(program, str):
             return program
@@ -89,18 +93,22 @@ class Blocks(Solver):
         return None
 
     def solve(self, problem: Problem) -> RawAnswer:
-        """Descend from a feasible point with few variables that are not 0."""
+        """Descend from the point given, or from one with few variables that are not 0."""
         program = problem.quadratic
         assert isinstance(program, QuadraticProgram)
         descent = Descent(program, problem)
         try:
-            descent.begin(problem.start)
-            status = descent.run()
+            status = descent.run() if descent.begin(problem.start) else INFEASIBLE
         except KeyboardInterrupt:
             status = INTERRUPTED
-        except InputError:  # no point meets the rows: whoever asks for a proof finds it
-            return RawAnswer(INFEASIBLE)
+        if status == INFEASIBLE:
+            return RawAnswer(status)
         return RawAnswer(status, program.by_name(nearby_point(descent.z, program.feasible)))
+
+
+def points_per_variable(program: QuadraticProgram) -> int:
+    """The largest number of points whose kernel values one variable has, at least 1."""
+    return max(1, *(int(np.max(np.diff(sp.csc_array(term.J).indptr), initial=0)) for term in program.terms))
 
 
 class Form:
@@ -111,12 +119,24 @@ class Form:
         self.columns = Columns(self.gram)
         self.products = np.zeros(self.gram.n)
         if self.gram.features is None and self.gram.fused is None and 8 * self.gram.n**2 <= budget:
-            _ = self.gram.dense  # values that compiled code does not compute are computed once
+            _ = self.gram.dense  # values that no compiled code computes are computed once
 
     @property
     def gradient(self) -> Vector:
         """2 factor J' K J z."""
         return np.asarray(2 * self.factor * (self.J.T @ self.products))
+
+    def value(self, z: Vector) -> float:
+        """The term itself."""
+        return self.factor * self.gram.norm_squared(self.J @ z, self.products)
+
+    def orthogonal(self, z: Vector) -> float:
+        """What the term would be if the points were orthogonal."""
+        return self.factor * float((self.J @ z) ** 2 @ self.gram.diagonal)
+
+    def rounding(self, z: Vector) -> float:
+        """What of the term may be rounding."""
+        return self.factor * self.gram.rounding(self.J @ z)
 
     def refresh(self, z: Vector) -> None:
         """Compute the products anew, in double precision."""
@@ -130,28 +150,15 @@ class Form:
 
     def block(self, where: Indices) -> Matrix:
         """The rows and columns `where` of 2 factor J' K J."""
-        J = self.J[:, where]
+        J = sp.csr_array(self.J[:, where].T)
         points = np.unique(J.indices)
-        J = sp.csr_array(sp.csr_array(J)[points].T)
-        K = self.columns.block(points, single=False)
-        return np.asarray(2 * self.factor * (J @ (J @ K).T))
-
-    def value(self, z: Vector) -> float:
-        """factor (J z)' K (J z)."""
-        return self.factor * self.gram.norm_squared(self.J @ z, self.products)
-
-    def orthogonal(self, z: Vector) -> float:
-        """What the term would be if the points were orthogonal."""
-        return self.factor * float((self.J @ z) ** 2 @ self.gram.diagonal)
-
-    def rounding(self, z: Vector) -> float:
-        """What of the term may be rounding."""
-        return self.factor * self.gram.rounding(self.J @ z)
+        J = J[:, points]
+        return np.asarray(2 * self.factor * (J @ (J @ self.columns.block(points, single=False)).T))
 
 
 @dataclass(frozen=True)
 class State:
-    """Where a descent is: the slopes with the multipliers of the rows, the objective, and what is open, of what size.
+    """Where a descent is: the slopes of the variables, the objective, what is open, and of what size.
 
     open   the gap, or where that is of second order in the violations the products of slopes and variables
     size   the sum of the absolute terms of the lower bound, which are those of the primal objective
@@ -170,12 +177,13 @@ class State:
 
 
 class Descent:
-    """A descent on a quadratic program: the variables z, always feasible, and the multipliers y of the rows.
+    """A descent on a quadratic program: the variables z, feasible at all times, and the multipliers y of the rows.
 
-    min  sum of forms + 1/2 sum_a shift_a z_a^2 + linear' z    s.t.  lower <= z <= upper,  B z = c or B z <= c  : y
+        min   sum of the forms + 1/2 sum_a shift_a z_a^2 + linear' z
+        s.t.  lower <= z <= upper,   B z = c or B z <= c                  : y
 
-    For a block W of variables the change d minimises 1/2 d' P_WW d + g_W' d with B_W d = 0 or at most the slack, g the
-    gradient. Its multipliers give the slopes r = g + B' y of all variables: those with the wrong sign come next.
+    The multipliers are those of the block worked on last, as long as they fit the other variables too. With them
+    every variable has a slope r = g + B' y, g the gradient, and those whose slope has the wrong sign come next.
     """
 
     def __init__(self, program: QuadraticProgram, problem: Problem) -> None:
@@ -184,41 +192,50 @@ class Descent:
         self.rows, self.right, self.equality = program.feasible.rows
         self.z, self.y = np.zeros(len(program.linear)), np.zeros(len(self.right))
         self.single = self.exact = True
-        self.block: Indices = np.zeros(0, dtype=np.intp)
         budget = SHARE * problem.sample.budget
+        self.forms = [Form(term, budget / len(program.terms)) for term in program.terms]
         self.largest = min(LARGEST, len(self.z), int(np.sqrt(budget / 8)) // points_per_variable(program))
         self.size = min(BLOCK, self.largest)
-        self.forms = [Form(term, budget / len(program.terms)) for term in program.terms]
+        self.where: Indices = np.zeros(0, dtype=np.intp)
 
     @cached_property
     def homogeneous(self) -> bool:
-        """Whether the objective is a squared norm and nothing else; that of the dual may be the norm."""
+        """Whether the objective is a squared norm and nothing else; that of the dual may be the norm itself."""
         return not self.program.linear.any() and not self.program.shift.any()
 
     @cached_property
     def alike(self) -> list[Indices]:
-        """The variables in groups with the same entries in all rows; none where these would fill a block."""
+        """The variables in groups with the same entries in all rows; none where there are too many of these."""
         _, group, count = np.unique(self.rows.toarray(), axis=1, return_inverse=True, return_counts=True)
-        if 4 * len(count) > BLOCK:
-            return []
-        return [np.flatnonzero(group.reshape(-1) == g) for g in range(len(count))]
+        few = 2 * len(count) <= BLOCK
+        return [np.flatnonzero(group.reshape(-1) == g) for g in range(len(count))] if few else []
 
     @cached_property
-    def valueless(self) -> Indices:
-        """The variables without kernel values, which cost next to nothing in a block."""
+    def without_values(self) -> Indices:
+        """The variables without kernel values."""
         return np.flatnonzero(sum(np.diff(form.J.indptr) for form in self.forms) == 0)
 
     @property
     def inside(self) -> Mask:
-        """The variables between their bounds."""
+        """Which variables are between their bounds."""
         lower, upper = self.program.feasible.box
         return np.asarray((lower < self.z) & (self.z < upper))
 
-    def begin(self, start: Any) -> None:
-        """Begin at given dual variables, or at a feasible point with few that are not 0."""
-        given = _stacked(start, self.program)
-        self.z = nearby_point(sparse_point(self.program.feasible) if given is None else given, self.program.feasible)
+    @property
+    def gradient(self) -> Vector:
+        """The gradient in all variables, from the products."""
+        p = self.program
+        return np.asarray(p.linear + p.shift * self.z + sum(form.gradient for form in self.forms))
+
+    def begin(self, start: Any) -> bool:
+        """Begin at given dual variables, or with few that are not 0; False if no point is feasible."""
+        given, feasible = _stacked(start, self.program), self.program.feasible
+        try:
+            self.z = nearby_point(sparse_point(feasible) if given is None else given, feasible)
+        except InputError:
+            return False
         self.refresh()
+        return True
 
     def refresh(self) -> None:
         """Make z feasible to rounding, and compute the products in double precision."""
@@ -232,8 +249,11 @@ class Descent:
         lowest, narrowest, idle = np.inf, np.inf, 0
         for _ in range(MOST_ROUNDS):
             state = self.judged()
+            if state.gap > FAR_OFF * narrowest:
+                self.y = best_multipliers(self.gradient, self.z, self.box, self.program.feasible)
+                state = self.state()
             self._report(state)
-            if self.exact and state.relative_gap <= self.problem.tolerance:
+            if self.exact and state.relative_gap <= AIM * self.problem.tolerance:
                 return CONVERGED
             gained = state.value < lowest - GAIN * state.gap or state.gap < (1 - GAIN) * narrowest
             lowest, narrowest = min(lowest, state.value), min(narrowest, state.gap)
@@ -242,13 +262,13 @@ class Descent:
                 if not self._harder(state):
                     return STALLED
                 idle = 0
-            self.improve(self.working_set(state), state)
+            self.improve(state)
         return STALLED
 
     def judged(self) -> State:
-        """The state, from exact products where it is near what is asked for, or columns cost less than blocks."""
+        """The state, in products computed anew where these are near what is asked for."""
         state, enough = self.state(), AIM * self.problem.tolerance
-        if self.single:
+        if self.single:  # larger blocks cost more than their columns do in double precision
             enough = np.inf if self.size > BLOCK else max(enough, SINGLE_UNTIL)
         if state.relative_gap <= enough and not self.exact:
             self.single = False
@@ -258,49 +278,43 @@ class Descent:
 
     def _harder(self, state: State) -> bool:
         """Go on in double precision, or with larger blocks; False if there are none, or if what is left is rounding."""
-        if not self.single and self.size == self.largest:
-            return False
-        if not self.single and state.open <= sum(form.rounding(self.z) for form in self.forms):
-            return False
-        self.size = self.size if self.single else min(2 * self.size, self.largest)
+        if not self.single:
+            if self.size == self.largest or state.open <= sum(form.rounding(self.z) for form in self.forms):
+                return False
+            self.size = min(2 * self.size, self.largest)
         self.single = False
         self.refresh()
         self.y = best_multipliers(self.gradient, self.z, self.box, self.program.feasible)
         return True
 
-    @property
-    def gradient(self) -> Vector:
-        """The gradient in all variables, from the products."""
-        p = self.program
-        return np.asarray(p.linear + p.shift * self.z + sum(form.gradient for form in self.forms))
-
     def state(self) -> State:
-        r"""Look at all variables.
+        """Look at all variables.
 
-        With slopes r and the single terms apart, the lower bound is that of the Lagrangian, min over the box,
+        By convexity the forms are at least their linear part at z. What is left of the Lagrangian has its minimum in
+        each variable alone, and the objective is nowhere lower than
 
-            -1/2 z' K z + sum_a min_v ( (r_a - shift_a z_a) v + 1/2 shift_a v^2 ) - y' c
+            sum_a min_v ( (r_a - shift_a z_a) v + 1/2 shift_a v^2 ) - y' c - value of the forms
+
+        The lower bound of a squared norm N^2 is one of N, whose slopes are r / 2N; the sizes here are 2N times those.
         """
         p, z, y = self.program, self.z, self.y
-        gradient = self.gradient
-        slope = gradient + self.rows.T @ y
+        slope = self.gradient + self.rows.T @ y
         linear = slope - p.shift * z
-        single, least = (linear + 0.5 * p.shift * z) * z, least_terms(linear, p.shift, *self.box)
-        slack = float(y @ (self.right - self.rows @ z))
-        gap = max(0.0, float(np.sum(single - least)) + slack)
+        least = least_terms(linear, p.shift, *self.box)
+        # Not less than 0 except by rounding, or by a mistake: then it must not pass for a small one.
+        gap = abs(float(np.sum((linear + 0.5 * p.shift * z) * z - least) + y @ (self.right - self.rows @ z)))
         square = sum(form.value(z) for form in self.forms)
         value = square + float((p.linear + 0.5 * p.shift * z) @ z)
-        terms = square + float(np.sum(np.abs(least))) + float(np.abs(y) @ np.abs(self.right))
+        terms = square + float(np.sum(np.abs(least)) + np.abs(y) @ np.abs(self.right))
         size = min(terms, CANCELLED * max(abs(value), abs(value - gap)))
         if not self.homogeneous:
             curved = (p.shift > 0) & self.inside
             return State(slope, value, gap, max(gap, float(np.sum(np.abs(slope * z)[curved]))), size)
-        # The norm N of the square N^2 has the slopes r / 2N: all times 2N. It is at least 0, and counts for something.
-        norm = float(np.sqrt(max(value, 0.0)))
-        floor = NORM_FLOOR * float(np.sqrt(sum(form.orthogonal(z) for form in self.forms)))
-        if gap > 2 * value:
-            return State(slope, value, gap, 2 * norm**2, 2 * norm * max(norm, floor))
-        return State(slope, value, gap, gap, max(size, 2 * norm * max(norm, floor)))
+        norm, floor = np.sqrt(value), NORM_FLOOR * np.sqrt(sum(form.orthogonal(z) for form in self.forms))
+        of_norm = float(2 * norm * max(norm, floor))
+        if gap > 2 * value:  # that a norm is at least 0 says more
+            return State(slope, value, gap, 2 * value, of_norm)
+        return State(slope, value, gap, gap, max(size, of_norm))
 
     def _report(self, state: State) -> None:
         dual, primal = (self.program.map_of_values(value) for value in (state.value, state.value - state.gap))
@@ -310,7 +324,7 @@ class Descent:
     def working_set(self, state: State) -> Indices:
         """The variables to work on next: those that violate most, partners for them, and a part of the last ones.
 
-        Where many are between their bounds the block grows to hold them all: in parts they would go on for ever.
+        Where many are between their bounds the block grows until it holds them all: in parts they would take for ever.
         """
         inside = self.inside
         if np.sum(inside) > INSIDE * self.size:
@@ -318,44 +332,106 @@ class Descent:
         lower, upper = self.program.feasible.box
         rising = np.where(self.z < upper, -state.slope, -np.inf)
         falling = np.where(self.z > lower, state.slope, -np.inf)
-        partners = [group[_largest(way[group], PARTNERS)] for group in self.alike for way in (rising, falling)]
-        kept = self.block[inside[self.block]][: int(KEPT * self.size)]
         violation = np.maximum(rising, falling)
-        without = self.valueless[_largest(violation[self.valueless], self.size // 2)]
-        first = np.unique(np.concatenate([without, kept, *partners]))
+        each = min(PARTNERS, BLOCK // max(1, 2 * len(self.alike)))
+        partners = [group[_largest(way[group], each)] for group in self.alike for way in (rising, falling)]
+        kept = self.where[inside[self.where]][: int(KEPT * self.size)]
+        others = self.without_values[_largest(violation[self.without_values], self.size // 2)]
+        first = np.unique(np.concatenate([others, kept, *partners]))
         violation[first] = -np.inf
-        self.block = np.concatenate([first, _largest(violation, self.size - len(first))])
-        return self.block
+        return np.concatenate([first, _largest(violation, self.size - len(first))])
 
-    def improve(self, where: Indices, state: State) -> None:
-        """Solve a block and go to its solution, as far as the objective falls; the multipliers are the new ones."""
+    def improve(self, state: State) -> None:
+        """Solve the next block, go to its solution as far as the objective falls, and keep its multipliers."""
+        self.where = where = self.working_set(state)
         P = np.diag(self.program.shift[where])
         for form in self.forms:
             P += form.block(where)
-        # Equalities leave the step alone when their multipliers are part of its slopes; these are then small.
-        fixed = np.where(self.equality, self.y, 0.0)
-        B, z = self.rows[:, where].toarray(), self.z[where]
-        slope = state.slope[where] - B.T @ (self.y - fixed)
-        slack = np.where(self.equality, 0.0, np.maximum(0.0, self.right - self.rows @ self.z))
+        # Equalities do not change a step when their multipliers are in its slopes, which then are small.
+        known = np.where(self.equality, self.y, 0.0)
+        B, slack = self.rows[:, where].toarray(), np.maximum(0.0, self.right - self.rows @ self.z)
+        slope = state.slope[where] - B.T @ (self.y - known)
         lower, upper = (bound[where] for bound in self.program.feasible.box)
-        step, y, found = solved(P, slope, Polyhedron(lower - z, upper - z, *_rows(B, slack, self.equality)))
-        step = _snapped(z, step, lower, upper, B, slack, self.equality)
-        fall, curvature = -float(slope @ step), float(step @ P @ step)
-        if found or fall > 0:
-            self.y = fixed + y
-        if not fall > 0:
-            return
-        length = min(1.0, fall / curvature) if curvature > 0 else 1.0
-        moved = np.flatnonzero(step)
-        for form in self.forms:
-            form.add(where[moved], length * step[moved], self.single)
-        self.z[where] = np.clip(z + length * step, lower, upper)
-        self.exact = False
+        block = Block(P, slope, self.z[where], lower, upper, B, np.where(self.equality, 0.0, slack), self.equality)
+        step, y, found = block.solved()
+        step = block.snapped(step)
+        length = block.length(step)
+        if found or length > 0:
+            self.y = known + y
+        if length > 0:
+            moved = np.flatnonzero(step)
+            for form in self.forms:
+                form.add(where[moved], length * step[moved], self.single)
+            self.z[where] = np.clip(block.z + length * step, lower, upper)
+            self.exact = False
 
 
-def points_per_variable(program: QuadraticProgram) -> int:
-    """The largest number of points whose kernel values one variable has, at least 1."""
-    return max(1, *(int(np.max(np.diff(sp.csc_array(term.J).indptr), initial=0)) for term in program.terms))
+@dataclass(frozen=True, eq=False)
+class Block:
+    """min 1/2 d' P d + slope' d over the change d of some variables: lower <= z + d <= upper, B d = 0 or B d <= slack.
+
+    >>> slope, z, lower, upper = np.array([[2.0, 0.0], [0.5, 0.5], [0.0, 0.0], [1.0, 1.0]])
+    >>> block = Block(np.eye(2), slope, z, lower, upper, np.ones((1, 2)), np.zeros(1), np.array([True]))
+    >>> d, y, found = block.solved()
+    >>> block.snapped(d).tolist(), block.length(d)
+    ([-0.5, 0.5], 1.0)
+    """
+
+    P: Matrix
+    slope: Vector
+    z: Vector
+    lower: Vector
+    upper: Vector
+    B: Matrix
+    slack: Vector
+    equality: Mask
+
+    def solved(self) -> tuple[Vector, Vector, bool]:
+        """The change, the multipliers of the rows, and whether they were found, in units in which all is about 1."""
+        lower, upper, kinds = self.lower - self.z, self.upper - self.z, (self.equality, ~self.equality)
+        unit = self._unit(np.abs(np.concatenate([lower, upper])))
+        size = max(unit * float(np.max(np.abs(self.slope))), unit**2 * float(np.mean(np.diag(self.P)))) or 1.0
+        solver = piqp.DenseSolver()
+        for name in ("eps_abs", "eps_rel", "eps_duality_gap_rel"):
+            setattr(solver.settings, name, ACCURACY)
+        solver.settings.eps_duality_gap_abs = ACCURACY**2  # what is still to be gained may be small
+        solver.settings.max_iter = MOST_ITERATIONS
+        (A, b), (G, h) = ((np.asfortranarray(self.B[kind]), self.slack[kind] / unit) for kind in kinds)
+        quadratic, linear = np.asfortranarray(self.P * (unit**2 / size)), self.slope * (unit / size)
+        equalities, inequalities = (A, b) if len(b) else (None, None), (G, None, h) if len(h) else (None, None, None)
+        solver.setup(quadratic, linear, *equalities, *inequalities, lower / unit, upper / unit)
+        found = solver.solve() == piqp.PIQP_SOLVED
+        d, y = unit * solver.result.x, np.zeros(len(self.B))
+        y[self.equality], y[~self.equality] = (size / unit * part for part in (solver.result.y, solver.result.z_u))
+        if not (np.isfinite(d).all() and np.isfinite(y).all()):
+            return np.zeros(len(d)), np.zeros(len(y)), False
+        return np.clip(d, lower, upper), y, found
+
+    def _unit(self, room: Vector) -> float:
+        """The length of a step: as far as the bounds are, or as slope and curvature say where that is less."""
+        diagonal = float(np.mean(np.diag(self.P)))
+        newton = float(np.max(np.abs(self.slope))) / diagonal if diagonal > 0 else np.inf
+        unit = min(float(np.max(room[np.isfinite(room)], initial=0.0)) or np.inf, newton)
+        return unit if 0 < unit < np.inf else 1.0
+
+    def snapped(self, d: Vector) -> Vector:
+        """The change with variables that end at a bound exactly there; the others make up for what that does."""
+        lower, upper, end = self.lower, self.upper, self.z + d
+        near = AT_BOUND * np.where(np.isfinite(upper - lower), upper - lower, np.max(np.abs(end)))
+        end = np.where(end - lower <= near, lower, np.where(upper - end <= near, upper, end))
+        inside = (lower < end) & (end < upper)
+        excess = self.B @ (end - self.z) - self.slack
+        excess = np.where(self.equality, excess, np.maximum(0.0, excess))
+        if inside.any() and excess.any():
+            end[inside] -= np.linalg.lstsq(self.B[:, inside], excess, rcond=None)[0]
+        return np.asarray(np.clip(end, lower, upper) - self.z)
+
+    def length(self, d: Vector) -> float:
+        """The part of a change, at most all of it, at which the objective is lowest."""
+        fall, curvature = -float(self.slope @ d), float(d @ self.P @ d)
+        if fall <= 0:
+            return 0.0
+        return min(1.0, fall / curvature) if curvature > 0 else 1.0
 
 
 def least_terms(linear: Vector, shift: Vector, lower: Vector, upper: Vector) -> Vector:
@@ -367,58 +443,7 @@ def least_terms(linear: Vector, shift: Vector, lower: Vector, upper: Vector) -> 
     curved = shift > 0
     v = np.where(linear > 0, lower, np.where(linear < 0, upper, np.clip(0.0, lower, upper)))
     v[curved] = np.clip(-linear[curved] / shift[curved], lower[curved], upper[curved])
-    return linear * v + 0.5 * shift * v**2
-
-
-def solved(P: Matrix, linear: Vector, feasible: Polyhedron) -> tuple[Vector, Vector, bool]:
-    """The x that minimises 1/2 x' P x + linear' x over a polyhedron, the multipliers of its rows, and whether it is found.
-
-    >>> x, y, _ = solved(np.eye(2), np.zeros(2), Polyhedron(np.zeros(2), np.ones(2), np.ones((1, 2)), [1.0]))
-    >>> x.round(9).tolist(), y.round(9).tolist()
-    ([0.5, 0.5], [-0.5])
-    """
-    lower, upper = feasible.box
-    finite = np.abs(np.concatenate([lower, upper]))
-    far, slope, diagonal = np.max(finite[np.isfinite(finite)], initial=0.0), np.max(np.abs(linear)), np.mean(np.diag(P))
-    unit = float(min(far or np.inf, slope / diagonal if diagonal > 0 else np.inf))
-    unit = unit if 0 < unit < np.inf else 1.0
-    size = max(unit * float(slope), unit**2 * float(diagonal)) or 1.0
-    solver = piqp.DenseSolver()
-    for name in ("eps_abs", "eps_rel", "eps_duality_gap_rel"):
-        setattr(solver.settings, name, ACCURACY)
-    solver.settings.eps_duality_gap_abs = ACCURACY**2
-    solver.settings.max_iter = MOST_ITERATIONS
-    A, b = _dense(feasible.A, feasible.b, unit)
-    G, h = _dense(feasible.G, feasible.h, unit)
-    quadratic = np.asfortranarray(P * (unit**2 / size))
-    solver.setup(quadratic, linear * (unit / size), A, b, G, None, h, lower / unit, upper / unit)
-    status = solver.solve()
-    x, y = solver.result.x * unit, np.concatenate([solver.result.y, solver.result.z_u]) * (size / unit)
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        return np.clip(0.0, lower, upper), np.zeros(len(y)), False
-    return np.clip(x, lower, upper), y, status == piqp.PIQP_SOLVED
-
-
-def best_multipliers(gradient: Vector, z: Vector, box: tuple[Vector, Vector], feasible: Polyhedron) -> Vector:
-    """The multipliers of the rows with the smallest gap: those of min gradient' v over the polyhedron.
-
-    An infinite bound is taken as far away as the largest variable.
-    """
-    unit, far = float(np.max(np.abs(gradient))) or 1.0, float(np.max(np.abs(z))) or 1.0
-    lower, upper = (
-        np.where(np.isfinite(bound), bound - z, sign * far) for sign, bound in zip((-1, 1), box, strict=True)
-    )
-    found = linprog(
-        gradient / unit,
-        A_ub=feasible.G,
-        b_ub=None if feasible.G is None else np.maximum(0.0, feasible.h - feasible.G @ z),
-        A_eq=feasible.A,
-        b_eq=None if feasible.A is None else np.zeros(np.size(feasible.b)),
-        bounds=np.column_stack([lower, upper]),
-    )
-    if found.x is None:
-        return np.zeros(len(feasible.rows[1]))
-    return -unit * np.concatenate([found.eqlin.marginals, found.ineqlin.marginals])
+    return np.asarray((linear + 0.5 * shift * v) * v)
 
 
 def implied_box(feasible: Polyhedron) -> tuple[Vector, Vector]:
@@ -442,35 +467,51 @@ def implied_box(feasible: Polyhedron) -> tuple[Vector, Vector]:
 
 
 def _imply(lower: Vector, upper: Vector, where: Indices, b: Vector, side: float) -> None:
-    """Replace infinite bounds by those that sum_j b_j v_j <= side implies."""
+    """Replace infinite bounds by those that sum_j b_j v_j <= side implies when all others are at their least."""
     least = b * np.where(b > 0, lower[where], upper[where])
     unknown = np.isinf(least)
     if np.sum(unknown) > 1:
         return
     others = np.sum(least[~unknown]) - np.where(unknown, 0.0, least)
-    reach = np.where(unknown | ~unknown.any(), (side - others) / b, np.sign(b) * np.inf)
-    above, below = where[(b > 0) & np.isinf(upper[where])], where[(b < 0) & np.isinf(lower[where])]
-    upper[above] = np.maximum(reach[(b > 0) & np.isinf(upper[where])], lower[above])
-    lower[below] = np.minimum(reach[(b < 0) & np.isinf(lower[where])], upper[below])
+    said = unknown if unknown.any() else np.ones(len(b), dtype=bool)
+    above, below = said & (b > 0) & np.isinf(upper[where]), said & (b < 0) & np.isinf(lower[where])
+    upper[where[above]] = np.maximum((side - others[above]) / b[above], lower[where[above]])
+    lower[where[below]] = np.minimum((side - others[below]) / b[below], upper[where[below]])
 
 
 def sparse_point(feasible: Polyhedron) -> Vector:
     """A point with the least sum of absolute values, found as a vertex: almost all of its variables are at bounds.
 
-    >>> sparse_point(Polyhedron(np.zeros(4), np.full(4, 0.5), np.ones((1, 4)), [1.0])).round(9).tolist()
-    [0.5, 0.5, 0.0, 0.0]
+    >>> sorted(sparse_point(Polyhedron(np.zeros(4), np.full(4, 0.5), np.ones((1, 4)), [1.0])).round(9).tolist())
+    [0.0, 0.0, 0.5, 0.5]
     """
     lower, upper = feasible.box
-    parts = [(np.maximum(lower, 0.0), np.maximum(upper, 0.0)), (np.maximum(-upper, 0.0), np.maximum(-lower, 0.0))]
-    found = linprog(
-        np.ones(2 * len(lower)),
-        A_ub=None if feasible.G is None else sp.hstack([feasible.G, -feasible.G], format="csr"),
-        b_ub=None if feasible.G is None else feasible.h,
-        A_eq=None if feasible.A is None else sp.hstack([feasible.A, -feasible.A], format="csr"),
-        b_eq=None if feasible.A is None else feasible.b,
-        bounds=np.vstack([np.column_stack(part) for part in parts]),
-    )
+    parts = sp.hstack([sp.eye_array(len(lower)), -sp.eye_array(len(lower))], format="csr")
+    A, G = (None if rows is None else rows @ parts for rows in (feasible.A, feasible.G))
+    least, most = np.concatenate([lower, -upper]), np.concatenate([upper, -lower])
+    bounds = np.maximum(np.column_stack([least, most]), 0.0)
+    found = _linear_program(np.ones(len(bounds)), A, feasible.b, G, feasible.h, bounds)
     return np.zeros(len(lower)) if found.x is None else np.subtract(*np.split(found.x, 2))
+
+
+def best_multipliers(gradient: Vector, z: Vector, box: tuple[Vector, Vector], feasible: Polyhedron) -> Vector:
+    """The multipliers of the rows with the smallest gap: those of the least gradient' d over the changes d of z.
+
+    A bound that is infinite is taken to be as far away as the largest variable.
+    """
+    unit, far = float(np.max(np.abs(gradient))) or 1.0, float(np.max(np.abs(z))) or 1.0
+    room = np.column_stack([np.where(np.isfinite(bound), bound - z, np.sign(bound) * far) for bound in box])
+    _, right, equality = feasible.rows
+    slack = None if feasible.G is None else np.maximum(0.0, right[~equality] - feasible.G @ z)
+    found = _linear_program(gradient / unit, feasible.A, np.zeros(np.sum(equality)), feasible.G, slack, room)
+    if found.x is None:
+        return np.zeros(len(right))
+    return -unit * np.concatenate([found.eqlin.marginals, found.ineqlin.marginals])
+
+
+def _linear_program(cost: Vector, A: Any, b: Any, G: Any, h: Any, bounds: Matrix) -> Any:
+    b, h = (None if rows is None else side for rows, side in ((A, b), (G, h)))
+    return linprog(cost, A_ub=G, b_ub=h, A_eq=A, b_eq=b, bounds=bounds)
 
 
 def _stacked(start: Any, program: QuadraticProgram) -> Vector | None:
@@ -479,28 +520,6 @@ def _stacked(start: Any, program: QuadraticProgram) -> Vector | None:
         return None
     z = np.concatenate([np.asarray(start[name], dtype=float).ravel(order="F") for name in program.variables])
     return z if z.shape == program.linear.shape and np.isfinite(z).all() else None
-
-
-def _snapped(z: Vector, step: Vector, lower: Vector, upper: Vector, B: Matrix, slack: Vector, equality: Mask) -> Vector:
-    """The step with variables that end at a bound exactly there; the others make up for what that does to the rows."""
-    end, near = z + step, AT_BOUND * np.where(np.isfinite(upper - lower), upper - lower, np.max(np.abs(z + step)))
-    end = np.where(end - lower <= near, lower, np.where(upper - end <= near, upper, end))
-    inside = (lower < end) & (end < upper)
-    excess = B @ (end - z) - slack
-    excess = np.where(equality, excess, np.maximum(0.0, excess))
-    if inside.any() and excess.any():
-        end[inside] -= np.linalg.lstsq(B[:, inside], excess, rcond=None)[0]
-    return np.clip(end, lower, upper) - z
-
-
-def _rows(B: Matrix, side: Vector, equality: Mask) -> tuple[Matrix | None, Vector, Matrix | None, Vector]:
-    """The rows as A, b, G, h; None for none."""
-    parts = [(B[kind] if kind.any() else None, side[kind]) for kind in (equality, ~equality)]
-    return *parts[0], *parts[1]
-
-
-def _dense(rows: Any, side: Any, unit: float) -> tuple[Matrix | None, Vector | None]:
-    return (None, None) if rows is None else (np.asfortranarray(rows), np.asarray(side, dtype=float) / unit)
 
 
 def _largest(values: Vector, count: int) -> Indices:

@@ -27,16 +27,11 @@ class ConjugateGradients:
     positive semi-definite, the slope g at z bounds it from below:
 
         f(z) - 1/2 sum_i g_i^2 / s_i <= optimum <= f(z)
-
-    constant   what the declared objective, as a minimisation, has beyond f
     """
 
-    def __init__(
-        self, program: EqualityProgram, z: Vector, constant: float, rank: int, tolerance: float, watch: Watch
-    ) -> None:
+    def __init__(self, program: EqualityProgram, z: Vector, rank: int, tolerance: float, watch: Watch) -> None:
         self.program = program
         self.z = z
-        self.constant = constant
         self.rank = rank
         self.tolerance = tolerance
         self.watch = watch
@@ -83,19 +78,19 @@ class ConjugateGradients:
         flat = not self.program.shift.all()
         return flat and float(np.linalg.norm(left)) > STEEP * self.program.slope_size(start)
 
-    def _excess(self, slope: Vector) -> float:
-        """By how much f(z) exceeds the optimum at most."""
-        if not self.program.shift.all():
-            return np.inf
-        return 0.5 * float(np.sum(slope**2 / self.program.shift))
+    def _bounds(self, value: float, slope: Vector) -> tuple[float, float]:
+        """The upper and the lower bound that value and slope give for the optimum of the dual."""
+        shift, dual_value = self.program.shift, self.program.program.map_of_values
+        if not shift.all():
+            return np.inf, dual_value(value)
+        return dual_value(value - 0.5 * float(np.sum(slope**2 / shift))), dual_value(value)
 
     def _report(self, value: float, slope: Vector) -> None:
-        dual = -(value + self.constant)
-        self.watch.report(dual + self._excess(slope), dual, int(np.count_nonzero(self.z)))
+        self.watch.report(*self._bounds(value, slope), int(np.count_nonzero(self.z)))
 
     def _reached(self, value: float, slope: Vector) -> bool:
-        excess = self._excess(slope)
-        if excess < np.inf and excess > SAFETY * self.tolerance * abs(value + self.constant - excess):
+        upper, lower = self._bounds(value, slope)
+        if np.isfinite(upper) and upper - lower > SAFETY * self.tolerance * abs(upper):
             return False
         return self._largest(slope) <= SAFETY * self.tolerance * self._size()
 

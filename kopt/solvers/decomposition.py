@@ -27,7 +27,7 @@ FEW_POINTS = 1000
 #: Up to so many variables the working set is all of them, in double precision.
 ALL = 2048
 #: The variables that are worked on at a time, the share of them that is kept, and how far their violation is reduced.
-BLOCK, KEPT, REDUCTION = 1024, 0.5, 0.1
+BLOCK, KEPT, REDUCTION = 1536, 0.5, 0.1
 LEAST_BLOCK = 16
 #: After so many rounds, and so many times as many as it takes to work on each support vector once, and with a gap below
 #: a limit, the working set becomes all variables that may still move ("the band").
@@ -50,7 +50,7 @@ LEAST_STEPS, STEPS_PER_VARIABLE = 2_000_000, 300
 #: The gap that values in single precision should show before they are computed anew in double.
 AIM = 0.7
 #: The violation is compared with so many times the error that single precision has left in f.
-DRIFTED = 3.0
+DRIFTED = 0.5
 #: What a round should gain, as a part of the gap, and the rounds in a row without that after which it ends.
 WORTHWHILE, PATIENCE = 1e-4, 20
 MOST_ROUNDS = 20_000
@@ -149,6 +149,8 @@ class State:
         of the optimum are met only when what the violation costs at the multipliers is as small.
         """
         size, still_open = abs(self.gap - self.value), max(self.gap, self.complementarity)
+        if np.isinf(still_open):
+            return np.inf
         return still_open / size if size > 0 else np.inf if still_open > 0 else 0.0
 
 
@@ -268,16 +270,18 @@ class Descent:
         if len(p.totals):
             least, most = _by_group(np.minimum, up, p), _by_group(np.maximum, down, p)
             self.rho = _between(least, most)
+            tried = [self.rho, least, most]
             violation = float(np.max(most - least, initial=0.0))
             rho = self.rho[p.group]
         else:
-            rho = np.zeros(len(c))
+            rho, tried = np.zeros(len(c)), [np.zeros(0)]
             violation = max(0.0, float(np.max(-up, initial=0.0)), float(np.max(down, initial=0.0)))
-        slope = p.slope(self.f, c) - rho
-        gap = gap_of(slope, c, p.width, p.shift, p.lower, p.upper)
-        if self.exact and gap > 0 and len(p.totals):
-            best = slope + rho - self._best_multipliers(slope + rho)[p.group]
-            gap = min(gap, gap_of(best, c, p.width, p.shift, p.lower, p.upper))
+        whole = p.slope(self.f, c)
+        slope = whole - rho
+        if self.exact and len(p.totals):
+            tried.append(self._best_multipliers(whole))
+        shifted = [whole - each[p.group] if len(each) else whole for each in tried if np.isfinite(each).all()]
+        gap = min(gap_of(each, c, p.width, p.shift, p.lower, p.upper) for each in shifted)
         if not np.isfinite(gap):  # a variable without bound: what the violation costs at the multipliers
             gap = ESTIMATED * violation * float(np.sum(np.abs(c))) if c.any() else np.inf
         violation = max(violation, 0.0)
@@ -303,7 +307,7 @@ class Descent:
 
     def _complementarity(self, violation: float) -> float:
         """What the violation costs at the multipliers, where there are squared terms."""
-        return violation * float(np.sum(np.abs(self.c))) if self.program.shift.any() else 0.0
+        return 3 * violation * float(np.sum(np.abs(self.c))) if self.program.shift.any() else 0.0
 
     def working_set(self, state: State) -> Indices:
         """The variables to work on next, ordered by group."""
@@ -371,7 +375,9 @@ class Descent:
         diagonal = (np.diagonal(K) + p.shift[where]).astype(real)
         G, c = (state.slope[where]).astype(real), self.c[where]
         rounding = 8 * EPS * max(float(np.abs(G).max()), float(np.abs(p.gain[where]).max()))
-        goal = max((BAND_REDUCTION if in_band else REDUCTION) * state.violation, rounding)
+        # The gap falls with the violation: no further than needed.
+        needed = AIM / 2 * self.problem.tolerance / state.relative_gap if state.relative_gap > 0 else 1.0
+        goal = max((BAND_REDUCTION if in_band else REDUCTION) * state.violation, needed * state.violation, rounding)
         box = p.width[where], p.lower[where], p.upper[where]
         if len(p.totals):
             G += self.rho[p.group[where]].astype(real)

@@ -16,7 +16,7 @@ from kopt.solvers.solver import RawAnswer, Solver
 ACCURACY = 1e-12
 # An unbounded problem shows in the certificate; more iterations would not.
 MOST_ITERATIONS = 60
-SMALL = 300
+SMALL, LARGE = 300, 5000
 
 
 class Dense(Solver):
@@ -24,15 +24,24 @@ class Dense(Solver):
 
     name = "DENSE"
 
-    def place(self, problem: Problem) -> tuple[float, str]:
-        """Before the conic solvers once compiling through CVXPY costs more than forming the matrix."""
+    def place(self, problem: Problem) -> tuple[float, str] | None:
+        """Before the conic solvers once compiling through CVXPY costs more than forming the matrix, up to a size."""
+        if problem.sample.n > LARGE:
+            return None
         if problem.sample.n > SMALL:
             return 0.0, f"with more than {SMALL} points compiling through CVXPY costs more than a dense matrix"
         return 1.5, "the conic solver before it failed"
 
     def accepts(self, problem: Problem) -> str | None:
         """Duals that are quadratic programs in K."""
-        return problem.quadratic if isinstance(problem.quadratic, str) else None
+        if isinstance(problem.quadratic, str):
+            return problem.quadratic
+        needed = 8 * problem.quadratic.linear.size**2
+        if needed > problem.sample.budget:
+            return (
+                f"its matrix needs {needed / 1e9:.1f} GB, more than the budget of {problem.sample.budget / 1e9:.1f} GB"
+            )
+        return None
 
     def solve(self, problem: Problem) -> RawAnswer:
         """Form the matrix and solve."""

@@ -15,7 +15,7 @@ from kopt.point import Point
 from kopt.projection import Polyhedron, project
 from kopt.quadratic import QuadraticProgram
 from kopt.sample import Sample
-from kopt.solvers.dense import minimise
+from kopt.solvers.dense import LARGE, minimise
 from kopt.solvers.problem import Problem
 from kopt.views import ProductView
 
@@ -35,7 +35,7 @@ def prove_infeasible(problem: Problem) -> None:
     if isinstance(program, str):
         return
     cone = _recession(program.feasible)
-    if not np.isinf(cone.box).any() or not program.linear.any():
+    if not np.isinf(cone.box).any() or not program.linear.any() or program.linear.size > LARGE:
         return
     P, _ = program.dense()
     P /= np.trace(P) or 1.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from kopt.errors import InputError
-from kopt.formulation import Pair
 from kopt.polyhedra import nearby_point
 from kopt.quadratic import QuadraticProgram
 from kopt.solvers.conjugate_gradients import ConjugateGradients
@@ -13,7 +12,6 @@ from kopt.solvers.equality_program import EqualityProgram, Vector
 from kopt.solvers.factorisation import minimiser
 from kopt.solvers.problem import Problem
 from kopt.solvers.solver import RawAnswer, Solver
-from kopt.views import ProductView
 
 #: Up to so many variables a factorisation takes seconds.
 FACTORISED = 8000
@@ -101,7 +99,7 @@ def _iterated(problem: Problem, system: EqualityProgram, start: Vector) -> tuple
             _ = term.gram.dense  # products use it from now on
     # A factor, its scaled copy and the columns that are being added are in memory at once.
     rank = min(RANK, problem.sample.budget // (4 * 8 * system.size))
-    descent = ConjugateGradients(system, start, _constant(problem), rank, problem.tolerance, problem.watch)
+    descent = ConjugateGradients(system, start, rank, problem.tolerance, problem.watch)
     status = descent.run()
     return None if status == "unbounded" else descent.z, status
 
@@ -111,13 +109,3 @@ def _polished(z: Vector, program: QuadraticProgram) -> Vector:
         return nearby_point(z, program.feasible)
     except InputError:
         return z  # rows that contradict each other in their last digits; the certificate says what that is worth
-
-
-def _constant(problem: Problem) -> float:
-    """The dual objective at 0, as a minimisation: what its quadratic program leaves out."""
-    view = ProductView(problem.sample)
-    dual = Pair(problem.formulation, ProductView(problem.sample), view).dual
-    assert dual is not None
-    for variable in dual.variables.values():
-        variable.save_value(np.zeros(variable.shape))
-    return dual.sign * float(dual.objective.expr.value)

@@ -11,6 +11,7 @@ from kopt.gram.pivoted import PartialCholesky, pivoted_cholesky
 from kopt.polyhedra import nearby_point
 from kopt.projection import Polyhedron
 from kopt.quadratic import QuadraticProgram
+from kopt.solvers.dense import LARGE
 from kopt.solvers.interior_point import CANCELLED, LowRankProgram, minimise, relative
 from kopt.solvers.problem import Problem
 from kopt.solvers.solver import INTERRUPTED, RawAnswer, Solver
@@ -43,6 +44,10 @@ class LowRank(Solver):
     """
 
     name = "LOW_RANK"
+
+    def place(self, problem: Problem) -> tuple[float, str] | None:
+        """After decomposition, where there are too many points for dense matrices."""
+        return (-0.3, "the solvers before it failed") if problem.sample.n > LARGE else None
 
     def accepts(self, problem: Problem) -> str | None:
         """Duals that are quadratic programs in one Gram matrix."""

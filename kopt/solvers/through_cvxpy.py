@@ -14,6 +14,7 @@ from kopt.polyhedra import membership
 from kopt.program import Program
 from kopt.quadratic import QuadraticProgram
 from kopt.sample import Sample
+from kopt.solvers.dense import LARGE
 from kopt.solvers.problem import Problem
 from kopt.solvers.solver import RawAnswer, Solver
 from kopt.views import ExplicitView
@@ -48,7 +49,9 @@ class ThroughCvxpy(Solver):
         self.name = name
 
     def place(self, problem: Problem) -> tuple[float, str] | None:
-        """Conic solvers that take every program, the most accurate first."""
+        """Conic solvers that take every program, the most accurate first; not where it would take hours."""
+        if problem.sample.n > LARGE and not isinstance(problem.quadratic, str):
+            return None
         return PLACES.get(self.name)
 
     def accepts(self, problem: Problem) -> str | None:
