@@ -46,7 +46,7 @@ FACTOR_ERROR, MOST_COLUMNS = 1e-6, 250
 #: which is enough while the violation is not much smaller than the gradient.
 MOST_STEPS, COARSE_STEPS, COARSE = 100_000, 25_000, 1e-3
 #: Steps in all: a problem that needs more is for another method.
-LEAST_STEPS, STEPS_PER_VARIABLE = 2_000_000, 300
+LEAST_STEPS, STEPS_PER_VARIABLE = 500_000, 300
 #: The gap that values in single precision should show before they are computed anew in double.
 AIM = 0.7
 #: The violation is compared with so many times the error that single precision has left in f.
@@ -324,7 +324,7 @@ class Descent:
         """Whether blocks take long to come to an end; once they did, they are not tried again."""
         self.rounds += 1
         enough = FIRST_ROUNDS + TIMES_EACH * np.count_nonzero(self.c) / ((1 - KEPT) * BLOCK)
-        return self.band is not None or (state.relative_gap < BAND_FROM and self.rounds > enough)
+        return self.band is not None or bool(state.relative_gap < BAND_FROM and self.rounds > enough)
 
     @cached_property
     def largest(self) -> int:
