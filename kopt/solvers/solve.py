@@ -43,9 +43,10 @@ def solve(
     """The solution of a formulation on a sample, with its certificate.
 
     side     "dual" or "primal"; where none is named, the dual if there is one, and the primal if that fails
-    method   "auto" starts with CLARABEL, or with a dense quadratic programming solver where the sample is large
-             enough for it to pay, and goes on to other solvers while the certificate does not hold; a name
-             ("CLARABEL", "OSQP", "SCS", "ECOS", "DENSE", or any that CVXPY has installed) means that solver alone
+    method   "auto" starts with CLARABEL for few points, with DENSE, a dense quadratic programming solver, for some
+             hundreds, and with DECOMPOSITION for more (LINEAR_SYSTEM and BLOCKS where these fit better), and goes on
+             to others while the certificate does not hold; solution.attempts says why. A name (these, LOW_RANK, or any
+             solver that CVXPY has installed) means that method alone
 
     tolerance   the relative gap at which fast methods stop, and to which the certificate has to hold
     start       a solution, or dual variables by name, to begin at, for methods that can use one
@@ -154,5 +155,6 @@ def doubt(certificate: Certificate, subject: str, tolerance: float = TOLERANCE) 
     block, name, residual = failures[0]
     return (
         f"{subject} has a certificate that does not hold: {block}, {name} is "
-        f"{residual.relative:.1e} relative. Look at solution.certificate.bounds for what is known about the optimum."
+        f"{residual.relative:.1e} relative. Try another method or a larger tolerance, or rescale the problem; "
+        "solution.certificate.bounds say what is known about the optimum."
     )

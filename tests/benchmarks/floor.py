@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from kopt import Sample
+from kopt.gram.columns import Columns
 from tests.benchmarks.problems import mc
 from tests.benchmarks.session import Session, stopwatch
 from tests.benchmarks.threads import THREADS
@@ -37,10 +40,23 @@ class Costs:
 STATED = Costs(row=1.0, pair=0.9, other=0.7)
 
 
+@contextmanager
+def one_thread_of_kopt() -> Iterator[None]:
+    before = os.environ.get("KOPT_THREADS")
+    os.environ["KOPT_THREADS"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["KOPT_THREADS"]
+        else:
+            os.environ["KOPT_THREADS"] = before
+
+
 def measured_rows(n: int) -> dict[str, float]:
     """Nanoseconds an entry of Gaussian kernel rows on one thread, in single and in double precision."""
     sample = mc(n)
-    with threadpool_limits(1):
+    with threadpool_limits(1), one_thread_of_kopt():
         return {
             "single": _nanoseconds(lambda rows: single_precision_rows(sample, rows), n),
             "double": _nanoseconds(lambda rows: double_precision_rows(sample, rows), n),
@@ -48,27 +64,16 @@ def measured_rows(n: int) -> dict[str, float]:
 
 
 def single_precision_rows(sample: Sample, rows: np.ndarray) -> object:
-    """Rows of K in single precision, through BLAS and NumPy's exponential.
-
-    A stand-in: where kopt has rows of its own, they belong here.
-    """
-    sigma = np.float32(sample.gram().kernel.sigma)
-    V = sample.X.astype(np.float32) / sigma
-    half = np.einsum("ij,ij->i", V, V) / np.float32(2)
-    block = np.empty((min(BLOCK, len(rows)), len(V)), dtype=np.float32)
-    for start in range(0, len(rows), BLOCK):
-        chosen = rows[start : start + BLOCK]
-        K = np.matmul(V[chosen], V.T, out=block[: len(chosen)])
-        K -= half
-        K -= half[chosen, None]
-        np.exp(K, out=K)
-    return block
+    """Rows of K in single precision, added up as the solver does."""
+    out = np.zeros(sample.n)
+    Columns(sample.gram()).add(rows, np.random.default_rng().random(len(rows)), out)
+    return out
 
 
 def double_precision_rows(sample: Sample, rows: np.ndarray) -> object:
-    """The product by K of a vector that is 0 elsewhere, as the certificate takes it."""
+    """The product by K of a vector that is 0 elsewhere, as the certificate takes it; a new one each time."""
     c = np.zeros(sample.n)
-    c[rows] = 1.0
+    c[rows] = np.random.default_rng().random(len(rows))
     return sample.gram().product(c)
 
 
