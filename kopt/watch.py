@@ -39,6 +39,8 @@ class Progress:
     def relative_gap(self) -> float:
         """(primal - dual) / |primal|."""
         gap = self.primal - self.dual
+        if gap == float("inf"):
+            return gap
         return gap / abs(self.primal) if self.primal else float("inf") if gap else 0.0
 
     def __str__(self) -> str:

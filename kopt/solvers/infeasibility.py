@@ -35,7 +35,9 @@ def prove_infeasible(problem: Problem) -> None:
     if isinstance(program, str):
         return
     cone = _recession(program.feasible)
-    if not np.isinf(cone.box).any() or not program.linear.any() or program.linear.size > LARGE:
+    # Along a ray nothing moves that is bounded or that the shift bends, and what moves has to grow the objective.
+    movable = np.isinf(cone.box).any(axis=0) & (program.shift == 0)
+    if not program.linear[movable].any() or program.linear.size > LARGE:
         return
     P, _ = program.dense()
     P /= np.trace(P) or 1.0
