@@ -1,0 +1,136 @@
+"""A tile of a Gaussian Gram matrix, four rows by a few columns: from inner products to its use inside the registers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from kopt.fused.lanes import BYTES, Lanes
+
+#: The rows of a tile, and the registers that each of them takes.
+ROWS, REGISTERS = 4, 2
+#: Columns come in multiples of this, whatever the precision: a tile has as many, or half of them.
+COLUMNS = REGISTERS * BYTES // 4
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_tile(
+    typing_context: Any, U: Any, half_u: Any, c: Any, r: Any, Vt: Any, half: Any, a: Any, sums: Any, place: Any
+) -> Any:
+    """Add sum_k c_k K_ki over the rows k of U from r on to `sums` from `place` on, for one tile of columns i from a on.
+
+    K_ki = exp(<u_k, v_i> - half_u_k - half_i), v_i the columns of Vt; the sums are in double precision.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        tile = _Tile(context, builder, signature.args, arguments)
+        lanes, double = tile.lanes, ir.VectorType(ir.DoubleType(), tile.lanes.count)
+        for column, values in zip(tile.columns, tile.exponentials(), strict=True):
+            weighted = [
+                lanes.multiply(lanes.spread(tile.data[2], row), x) for row, x in zip(tile.rows, values, strict=True)
+            ]
+            total = lanes.add(lanes.add(weighted[0], weighted[1]), lanes.add(weighted[2], weighted[3]))
+            if total.type != double:
+                total = builder.fpext(total, double)
+            where = builder.add(arguments[8], column)
+            lanes.store(builder.fadd(lanes.load(tile.data[7], where, double), total), tile.data[7], where)
+        return context.get_dummy_value()
+
+    return types.void(U, half_u, c, r, Vt, half, a, sums, place), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_tile(
+    typing_context: Any, U: Any, half_u: Any, r: Any, Vt: Any, half: Any, a: Any, out: Any, place: Any
+) -> Any:
+    """Write the tile of K, as in `add_tile`, to the rows of `out`, from the column `place` on."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = [*signature.args[:2], signature.args[1], *signature.args[2:]]
+        tile = _Tile(context, builder, kinds, [*arguments[:2], arguments[1], *arguments[2:]])
+        for column, values in zip(tile.columns, tile.exponentials(), strict=True):
+            for k, value in enumerate(values):
+                row = builder.mul(tile.width(7), ir.Constant(arguments[7].type, k))
+                tile.lanes.store(value, tile.data[7], builder.add(row, builder.add(arguments[7], column)))
+        return context.get_dummy_value()
+
+    return types.void(U, half_u, r, Vt, half, a, out, place), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def exponentiate(typing_context: Any, row: Any, a: Any, shift: Any, half: Any) -> Any:
+    """row_i = exp(row_i - (shift + half_i)) in one register, from the column a on; the sum is formed first."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = [
+            _array(context, builder, kind, value).data
+            for kind, value in zip(signature.args[::3], arguments[::3], strict=True)
+        ]
+        lanes, a = Lanes(builder, signature.args[0].dtype == types.float32), arguments[1]
+        pointer = cgutils.alloca_once_value(builder, arguments[2])
+        below = builder.fadd(lanes.spread(pointer, ir.IntType(32)(0)), lanes.load(data[1], a))
+        lanes.store(lanes.exp(builder.fsub(lanes.load(data[0], a), below)), data[0], a)
+        return context.get_dummy_value()
+
+    return types.void(row, a, shift, half), build
+
+
+def _array(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return context.make_array(kind)(context, builder, value)
+
+
+class _Tile:
+    """Where the arguments of an intrinsic are: U, half_u, c, r, Vt, half, a, the target, and the place in it."""
+
+    def __init__(self, context: Any, builder: Any, kinds: Any, arguments: Any) -> None:
+        self.builder = builder
+        self.arrays = {
+            position: _array(context, builder, kind, value)
+            for position, (kind, value) in enumerate(zip(kinds, arguments, strict=True))
+            if isinstance(kind, types.Array)
+        }
+        self.data = {position: array.data for position, array in self.arrays.items()}
+        self.lanes = Lanes(builder, kinds[0].dtype == types.float32)
+        self.first, self.start = arguments[3], arguments[6]
+
+    def width(self, position: int) -> Any:
+        """The number of columns of an array."""
+        return cgutils.unpack_tuple(self.builder, self.arrays[position].shape)[1]
+
+    @property
+    def rows(self) -> list[Any]:
+        """The rows of U."""
+        return [self.builder.add(self.first, ir.Constant(self.first.type, k)) for k in range(ROWS)]
+
+    @property
+    def columns(self) -> list[Any]:
+        """Where the registers begin, in columns from the first of the tile on."""
+        return [ir.Constant(self.start.type, j * self.lanes.count) for j in range(REGISTERS)]
+
+    def exponentials(self) -> list[list[Any]]:
+        """The values of the tile: for each register of columns one value of each row."""
+        builder, lanes, data = self.builder, self.lanes, self.data
+        places = [builder.add(self.start, column) for column in self.columns]
+        halves = [lanes.load(data[5], place) for place in places]
+        minus = lanes.constant(-1.0)
+        sums = [
+            [
+                cgutils.alloca_once_value(builder, lanes.multiply(minus, lanes.add(lanes.spread(data[1], row), half)))
+                for row in self.rows
+            ]
+            for half in halves
+        ]
+        features, n = self.width(0), self.width(4)
+        starts = [builder.mul(row, features) for row in self.rows]
+        with cgutils.for_range(builder, features) as loop:
+            above = builder.mul(loop.index, n)
+            x = [lanes.load(data[4], builder.add(above, place)) for place in places]
+            u = [lanes.spread(data[0], builder.add(start, loop.index)) for start in starts]
+            for xj, column in zip(x, sums, strict=True):
+                for uk, total in zip(u, column, strict=True):
+                    builder.store(lanes.times_plus(uk, xj, builder.load(total)), total)
+        return [[lanes.exp(builder.load(total)) for total in column] for column in sums]
