@@ -12,11 +12,16 @@ import scipy.sparse as sp
 from cvxpy.cvxcore.python.canonInterface import get_problem_matrix
 from cvxpy.lin_ops import lin_op as lo
 
+#: Where an affine expression keeps its gradient, which is the same at every point.
+KEPT = "_kopt_slopes"
+
 
 def gradients_of(expression: cp.Expression) -> dict[cp.Variable, Any]:
     """CVXPY's gradient by variable; None where it has none, at this point or for this atom."""
     if expression.is_affine() and not expression.is_constant():
-        return _slopes_of_affine(expression)
+        if KEPT not in expression.__dict__:
+            expression.__dict__[KEPT] = _slopes_of_affine(expression)
+        return dict(expression.__dict__[KEPT])
     try:
         with np.errstate(all="ignore"):
             return dict(expression.grad)

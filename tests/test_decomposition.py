@@ -172,7 +172,7 @@ class TestRuns:
 
     def test_interrupted_it_gives_the_best_so_far(self):
         def stop(progress):
-            if progress.iteration == 4:
+            if progress.iteration == 2:
                 raise KeyboardInterrupt
 
         with pytest.warns(CertificateWarning, match="certificate that does not hold"):

@@ -129,15 +129,18 @@ def _add(U: Any, half_u: Any, c: Any, Vt: Any, half: Any, start: int, stop: int,
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _block(U: Any, half_u: Any, Vt: Any, half: Any, start: int, stop: int, out: Any) -> None:
-    width, tile, n = _at_a_time(Vt), 2 * BYTES // Vt.itemsize, out.shape[1]
-    values = np.empty((ROWS, width), Vt.dtype)
-    for a in range(0, n, width):
-        w = min(width, n - a)
-        for r in range(start, stop, ROWS):
-            for i in range(0, w, tile):
-                store_tile(U, half_u, r, Vt, half, a + i, values, i)
-            for k in range(min(ROWS, stop - r)):
-                out[r + k, a : a + w] = values[k, :w]
+    """Tiles that do not fit into `out` are written elsewhere first."""
+    tile, n = 2 * BYTES // Vt.itemsize, out.shape[1]
+    edge = np.empty((ROWS, tile), Vt.dtype)
+    for r in range(start, stop, ROWS):
+        rows = min(ROWS, stop - r)
+        for a in range(0, n, tile):
+            columns = min(tile, n - a)
+            if rows == ROWS and columns == tile:
+                store_tile(U, half_u, r, Vt, half, a, out, r, a)
+            else:
+                store_tile(U, half_u, r, Vt, half, a, edge, 0, 0)
+                out[r : r + rows, a : a + columns] = edge[:rows, :columns]
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

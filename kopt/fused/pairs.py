@@ -11,6 +11,7 @@ from kopt.fused.extremes import larger, smaller
 
 #: Entries looked at together: the place of an extreme value is searched in one stretch only.
 STRETCH = 128
+# A division that might have to raise an error would keep its loop from being vectorised: error_model="numpy".
 #: The least curvature along a pair, relative to the diagonal: duplicate points have none.
 FLAT = 1e-12
 
@@ -57,7 +58,7 @@ def _lowered(c: float, step: float, room: float, lower: float) -> float:
     return c - step if step < room else (0.0 if room == c else lower)
 
 
-@njit(fastmath=INEXACT, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=INEXACT, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _ends(G: Any, up: Any, down: Any, lowest: Any) -> tuple[float, float]:
     """The smallest slope upwards, also of each stretch, and the largest downwards."""
     real = G.dtype.type
@@ -85,30 +86,41 @@ def _place(G: Any, up: Any, lowest: Any, least: float) -> int:
     return a
 
 
-@njit(fastmath=INEXACT, nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _partner(G: Any, down: Any, row: Any, diagonal: Any, own: float, least: float, gains: Any) -> int:
-    """The variable to lower that gains most, to second order, while the one with the slope `least` rises."""
-    real = G.dtype.type
-    most, place = real(-1.0), 0
+@njit(fastmath=INEXACT, error_model="numpy", nogil=True, inline="always")  # type: ignore[untyped-decorator]
+def _gain(g: Any, d: Any, k: Any, q: Any, own: Any, least: Any) -> Any:
+    """What lowering a variable gains, to second order and but for a factor, while the one with `least` rises."""
+    real = type(g)
+    slope = larger(g + d - least, real(0.0))
+    together = own + q
+    return slope * slope / larger(together - (k + k), real(FLAT) * together + real(1e-30))
+
+
+@njit(fastmath=INEXACT, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _largest_gain(g: Any, d: Any, k: Any, q: Any, own: float, least: float) -> float:
+    most = g.dtype.type(0.0)
+    for b in range(len(g)):
+        most = larger(most, _gain(g[b], d[b], k[b], q[b], own, least))
+    return most
+
+
+@njit(fastmath=INEXACT, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _partner(G: Any, down: Any, row: Any, diagonal: Any, own: float, least: float) -> int:
+    """The variable to lower that gains most while the one with the slope `least` rises."""
+    most, place = G.dtype.type(-1.0), 0
     for start in range(0, len(G), STRETCH):
         stop = min(start + STRETCH, len(G))
-        g, d, k, q = G[start:stop], down[start:stop], row[start:stop], diagonal[start:stop]
-        here = real(0.0)
-        for b in range(len(g)):
-            slope = larger(g[b] + d[b] - least, real(0.0))
-            gain = slope * slope / larger(own + q[b] - (k[b] + k[b]), real(FLAT) * (own + q[b]) + real(1e-30))
-            gains[b] = gain
-            here = larger(here, gain)
+        here = _largest_gain(G[start:stop], down[start:stop], row[start:stop], diagonal[start:stop], own, least)
         if here > most:
-            most = here
-            for b in range(len(g)):
-                if gains[b] == here:
-                    place = start + b
-                    break
+            most, place = here, start
+    most = G.dtype.type(-1.0)
+    for b in range(place, min(place + STRETCH, len(G))):
+        gain = _gain(G[b], down[b], row[b], diagonal[b], own, least)
+        if gain > most:
+            most, place = gain, b
     return place
 
 
-@njit(fastmath=INEXACT, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=INEXACT, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _shift_by(G: Any, step: float, raised: Any, lowered: Any) -> None:
     for a in range(len(G)):
         G[a] += step * (raised[a] - lowered[a])
@@ -129,7 +141,7 @@ def pairs(
     """
     real = G.dtype.type
     up, down = np.empty(len(c), G.dtype), np.empty(len(c), G.dtype)
-    gains, lowest = np.empty(STRETCH, G.dtype), np.empty(len(c) // STRETCH + 1, G.dtype)
+    lowest = np.empty(len(c) // STRETCH + 1, G.dtype)
     for a in range(len(c)):
         _mark(a, c, width, lower, upper, up, down)
     violation = np.inf
@@ -147,9 +159,7 @@ def pairs(
         if len(starts) > 2:
             _ends(G[begin:end], up[begin:end], down[begin:end], lowest)
         i = begin + _place(G[begin:end], up[begin:end], lowest, least)
-        j = begin + _partner(
-            G[begin:end], down[begin:end], K[i, begin:end], diagonal[begin:end], diagonal[i], least, gains
-        )
+        j = begin + _partner(G[begin:end], down[begin:end], K[i, begin:end], diagonal[begin:end], diagonal[i], least)
         together = float(diagonal[i] + diagonal[j])
         curvature = max(together - 2 * float(K[i, j]), FLAT * together)
         room_i, room_j = _room_up(c[i], width[i], upper[i]), _room_down(c[j], width[j], lower[j])
@@ -168,7 +178,7 @@ def pairs(
     return most, violation
 
 
-@njit(fastmath=INEXACT, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=INEXACT, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _steepest(G: Any, up: Any, down: Any, diagonal: Any, gains: Any) -> tuple[int, float]:
     """The variable whose move alone gains most, to second order, and the largest violation."""
     real = G.dtype.type
@@ -192,7 +202,7 @@ def _steepest(G: Any, up: Any, down: Any, diagonal: Any, gains: Any) -> tuple[in
     return place, violation
 
 
-@njit(fastmath=INEXACT, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=INEXACT, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _add_row(G: Any, step: float, row: Any) -> None:
     for a in range(len(G)):
         G[a] += step * row[a]
@@ -239,6 +249,10 @@ def gap_of(slope: Any, c: Any, width: Any, shift: Any, lower: Any, upper: Any) -
     total = 0.0
     for a in range(len(c)):
         linear = slope[a] - shift[a] * c[a]
+        if shift[a] == 0 and width[a] == 0:
+            if linear != 0:
+                total += linear * (c[a] - (lower[a] if linear > 0 else upper[a]))
+            continue
         here = linear * c[a] + 0.5 * shift[a] * c[a] ** 2 + width[a] * abs(c[a])
         best = here
         if lower[a] < 0 < upper[a] or c[a] == 0:

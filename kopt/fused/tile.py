@@ -45,20 +45,21 @@ def add_tile(
 
 @intrinsic  # type: ignore[untyped-decorator]
 def store_tile(
-    typing_context: Any, U: Any, half_u: Any, r: Any, Vt: Any, half: Any, a: Any, out: Any, place: Any
+    typing_context: Any, U: Any, half_u: Any, r: Any, Vt: Any, half: Any, a: Any, out: Any, row: Any, place: Any
 ) -> Any:
-    """Write the tile of K, as in `add_tile`, to the rows of `out`, from the column `place` on."""
+    """Write the tile of K, as in `add_tile`, to `out`, from a row and a column `place` on."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = [*signature.args[:2], signature.args[1], *signature.args[2:]]
         tile = _Tile(context, builder, kinds, [*arguments[:2], arguments[1], *arguments[2:]])
+        row, place = arguments[7], arguments[8]
         for column, values in zip(tile.columns, tile.exponentials(), strict=True):
             for k, value in enumerate(values):
-                row = builder.mul(tile.width(7), ir.Constant(arguments[7].type, k))
-                tile.lanes.store(value, tile.data[7], builder.add(row, builder.add(arguments[7], column)))
+                begin = builder.mul(tile.width(7), builder.add(row, ir.Constant(row.type, k)))
+                tile.lanes.store(value, tile.data[7], builder.add(begin, builder.add(place, column)))
         return context.get_dummy_value()
 
-    return types.void(U, half_u, r, Vt, half, a, out, place), build
+    return types.void(U, half_u, r, Vt, half, a, out, row, place), build
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -29,6 +29,9 @@ ALL = 2048
 #: The variables that are worked on at a time, the share of them that is kept, and how far their violation is reduced.
 BLOCK, KEPT, REDUCTION = 1536, 0.5, 0.1
 LEAST_BLOCK = 16
+#: Where so few variables may still move, these are the working set: no further on the right side of their margin than
+#: so many times as far as the worst is on the wrong one.
+FEW, FEW_WITHIN = 3072, 2.0
 #: After so many rounds, and so many times as many as it takes to work on each support vector once, and with a gap below
 #: a limit, the working set becomes all variables that may still move ("the band").
 FIRST_ROUNDS, TIMES_EACH, BAND_FROM = 10, 6.0, 0.2
@@ -169,6 +172,7 @@ class Descent:
         self.single = not self.whole
         self.band_width = BAND_WIDTH
         self.band: Indices | None = None
+        self.few: Indices | None = None
         self.rounds = 0
         self.hand_over = True
         self.block: Indices = np.zeros(0, dtype=np.intp)
@@ -315,14 +319,28 @@ class Descent:
         if self.whole:
             chosen = np.arange(p.size)
         else:
-            band = self._band(state) if self._blocks_are_slow(state) else None
+            self.rounds += 1
+            band = self._few(state)
+            if band is None and self._blocks_are_slow(state):
+                band = self._band(state)
             chosen = self._next_block(state) if band is None else band
             self.block = chosen if band is None else chosen[:0]
         return chosen[np.argsort(p.group[chosen], kind="stable")] if len(p.totals) > 1 else chosen
 
+    def _few(self, state: State) -> Indices | None:
+        """The variables that are not far on the right side of their margin, as far as the worst goes; None if many."""
+        far = FEW_WITHIN * state.violation
+        if self.few is not None:
+            outside = (state.up < 0) | (state.down > 0)
+            outside[self.few] = False
+            if not outside.any():
+                return self.few  # its matrix is there already
+        near = np.flatnonzero((state.up < far) | (state.down > -far))
+        self.few = near if len(near) <= min(FEW, self.largest) else None
+        return self.few
+
     def _blocks_are_slow(self, state: State) -> bool:
         """Whether blocks take long to come to an end; once they did, they are not tried again."""
-        self.rounds += 1
         enough = FIRST_ROUNDS + TIMES_EACH * np.count_nonzero(self.c) / ((1 - KEPT) * BLOCK)
         return self.band is not None or bool(state.relative_gap < BAND_FROM and self.rounds > enough)
 
@@ -381,8 +399,7 @@ class Descent:
         box = p.width[where], p.lower[where], p.upper[where]
         if len(p.totals):
             G += self.rho[p.group[where]].astype(real)
-            starts = np.searchsorted(p.group[where], np.arange(len(p.totals) + 1))
-            starts = np.unique(starts)
+            starts = np.unique(np.searchsorted(p.group[where], np.arange(len(p.totals) + 1)))
             steps, _ = pairs(K, diagonal, G, c, *box, starts, goal, most)
         else:
             steps, _ = singles(K, diagonal, G, c, *box, goal, most)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
 from kopt.formulation import Formulation, Pair
-from kopt.gradients import gradients_of
 from kopt.sample import Sample
 from kopt.verify.first_order import FirstOrder, first_order
 from kopt.views import ProductView
@@ -34,7 +32,6 @@ class Conditions:
         self.dual_view = ProductView(sample, products)
         pair = Pair(formulation, self.primal_view, self.dual_view)
         self.primal, self.dual = pair.primal, pair.dual
-        self._slopes: dict[int, dict[cp.Variable, Any]] = {}
 
     def bind_dual(self, dual: Mapping[str, object], multipliers: Mapping[str, object]) -> None:
         """Set the dual variables and the multipliers."""
@@ -61,29 +58,21 @@ class Conditions:
         for name in ("objective", "constraints", "dual_objective", "dual_constraints"):
             self.__dict__.pop(name, None)
 
-    def _first_order(self, expression: cp.Expression, view: ProductView) -> FirstOrder:
-        """An expression at the point that is bound; the slopes of an affine one are the same at every point."""
-        if not expression.is_affine():
-            return first_order(expression, view)
-        if id(expression) not in self._slopes:
-            self._slopes[id(expression)] = gradients_of(expression)
-        return first_order(expression, view, self._slopes[id(expression)])
-
     @cached_property
     def objective(self) -> FirstOrder:
         """The primal objective."""
-        return self._first_order(self.primal.objective.expr, self.primal_view)
+        return first_order(self.primal.objective.expr, self.primal_view)
 
     @cached_property
     def constraints(self) -> dict[str, FirstOrder]:
         """The residuals of the primal constraints, unnamed ones included."""
         cones = {**self.primal.cones, **self.primal.domain_cones}
-        return {name: self._first_order(cone.residual, self.primal_view) for name, cone in cones.items()}
+        return {name: first_order(cone.residual, self.primal_view) for name, cone in cones.items()}
 
     @cached_property
     def dual_objective(self) -> FirstOrder | None:
         """The dual objective, where a dual is declared."""
-        return None if self.dual is None else self._first_order(self.dual.objective.expr, self.dual_view)
+        return None if self.dual is None else first_order(self.dual.objective.expr, self.dual_view)
 
     @cached_property
     def dual_constraints(self) -> dict[str, FirstOrder]:
@@ -91,7 +80,7 @@ class Conditions:
         if self.dual is None:
             return {}
         cones = {**self.dual.cones, **self.dual.domain_cones}
-        return {name: self._first_order(cone.residual, self.dual_view) for name, cone in cones.items()}
+        return {name: first_order(cone.residual, self.dual_view) for name, cone in cones.items()}
 
     @property
     def primal_value(self) -> float:

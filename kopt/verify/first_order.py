@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,13 +51,8 @@ class FirstOrder:
         return float(np.max(self.magnitude[seen] / weight[seen])) if seen.any() else np.inf
 
 
-def first_order(
-    expression: cp.Expression, view: ProductView, known: Mapping[cp.Variable, Any] | None = None
-) -> FirstOrder:
-    """Value, gradient and magnitude of an expression at the point to which the view is bound.
-
-    known   the gradient by variable, where it has been computed before
-    """
+def first_order(expression: cp.Expression, view: ProductView) -> FirstOrder:
+    """Value, gradient and magnitude of an expression at the point to which the view is bound."""
     value = np.asarray(expression.value, dtype=float).ravel(order="F")
     leaves = view.leaves
     gradients: dict[int, sp.csr_array] = {}
@@ -66,7 +60,7 @@ def first_order(
     magnitude = np.zeros(value.size)
     floor = rounding = 0.0
     beside = np.zeros(value.size)
-    for variable, gradient in (gradients_of(expression) if known is None else known).items():
+    for variable, gradient in gradients_of(expression).items():
         matrix = _matrix(gradient, variable.size, value.size)
         gradients[variable.id] = matrix
         if gradient is None:  # the whole value then counts as one term
