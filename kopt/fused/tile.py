@@ -9,21 +9,20 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from kopt.fused.lanes import BYTES, Lanes
+from kopt.fused.lanes import Lanes
 
 #: The rows of a tile, and the registers that each of them takes.
 ROWS, REGISTERS = 4, 2
-#: Columns come in multiples of this, whatever the precision: a tile has as many, or half of them.
-COLUMNS = REGISTERS * BYTES // 4
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def add_tile(
-    typing_context: Any, U: Any, half_u: Any, c: Any, r: Any, Vt: Any, half: Any, a: Any, sums: Any, place: Any
+    typing_context: Any, U: Any, half_u: Any, c: Any, r: Any, panels: Any, half: Any, a: Any, sums: Any, place: Any
 ) -> Any:
     """Add sum_k c_k K_ki over the rows k of U from r on to `sums` from `place` on, for one tile of columns i from a on.
 
-    K_ki = exp(<u_k, v_i> - half_u_k - half_i), v_i the columns of Vt; the sums are in double precision.
+    K_ki = exp(<u_k, v_i> - half_u_k - half_i), v_i the columns of `panels`, in which those of a tile lie together,
+    feature after feature; the sums are in double precision.
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -40,12 +39,12 @@ def add_tile(
             lanes.store(builder.fadd(lanes.load(tile.data[7], where, double), total), tile.data[7], where)
         return context.get_dummy_value()
 
-    return types.void(U, half_u, c, r, Vt, half, a, sums, place), build
+    return types.void(U, half_u, c, r, panels, half, a, sums, place), build
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def store_tile(
-    typing_context: Any, U: Any, half_u: Any, r: Any, Vt: Any, half: Any, a: Any, out: Any, row: Any, place: Any
+    typing_context: Any, U: Any, half_u: Any, r: Any, panels: Any, half: Any, a: Any, out: Any, row: Any, place: Any
 ) -> Any:
     """Write the tile of K, as in `add_tile`, to `out`, from a row and a column `place` on."""
 
@@ -59,25 +58,7 @@ def store_tile(
                 tile.lanes.store(value, tile.data[7], builder.add(begin, builder.add(place, column)))
         return context.get_dummy_value()
 
-    return types.void(U, half_u, r, Vt, half, a, out, row, place), build
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def exponentiate(typing_context: Any, row: Any, a: Any, shift: Any, half: Any) -> Any:
-    """row_i = exp(row_i - (shift + half_i)) in one register, from the column a on; the sum is formed first."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = [
-            _array(context, builder, kind, value).data
-            for kind, value in zip(signature.args[::3], arguments[::3], strict=True)
-        ]
-        lanes, a = Lanes(builder, signature.args[0].dtype == types.float32), arguments[1]
-        pointer = cgutils.alloca_once_value(builder, arguments[2])
-        below = builder.fadd(lanes.spread(pointer, ir.IntType(32)(0)), lanes.load(data[1], a))
-        lanes.store(lanes.exp(builder.fsub(lanes.load(data[0], a), below)), data[0], a)
-        return context.get_dummy_value()
-
-    return types.void(row, a, shift, half), build
+    return types.void(U, half_u, r, panels, half, a, out, row, place), build
 
 
 def _array(context: Any, builder: Any, kind: Any, value: Any) -> Any:
@@ -85,7 +66,7 @@ def _array(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 class _Tile:
-    """Where the arguments of an intrinsic are: U, half_u, c, r, Vt, half, a, the target, and the place in it."""
+    """Where the arguments of an intrinsic are: U, half_u, c, r, panels, half, a, the target, and the place in it."""
 
     def __init__(self, context: Any, builder: Any, kinds: Any, arguments: Any) -> None:
         self.builder = builder
@@ -116,22 +97,22 @@ class _Tile:
         """The values of the tile: for each register of columns one value of each row."""
         builder, lanes, data = self.builder, self.lanes, self.data
         places = [builder.add(self.start, column) for column in self.columns]
-        halves = [lanes.load(data[5], place) for place in places]
-        minus = lanes.constant(-1.0)
-        sums = [
-            [
-                cgutils.alloca_once_value(builder, lanes.multiply(minus, lanes.add(lanes.spread(data[1], row), half)))
-                for row in self.rows
-            ]
-            for half in halves
+        halves = [
+            [lanes.add(lanes.spread(data[1], row), lanes.load(data[5], place)) for row in self.rows] for place in places
         ]
-        features, n = self.width(0), self.width(4)
+        # What is large is subtracted last, so that the products are rounded as numbers of their own size.
+        sums = [[cgutils.alloca_once_value(builder, lanes.constant(0.0)) for _ in self.rows] for _ in places]
+        features = self.width(0)
         starts = [builder.mul(row, features) for row in self.rows]
+        panel, width = builder.mul(self.start, features), ir.Constant(features.type, REGISTERS * lanes.count)
         with cgutils.for_range(builder, features) as loop:
-            above = builder.mul(loop.index, n)
-            x = [lanes.load(data[4], builder.add(above, place)) for place in places]
+            first = builder.add(panel, builder.mul(loop.index, width))
+            x = [lanes.load(data[4], builder.add(first, column)) for column in self.columns]
             u = [lanes.spread(data[0], builder.add(start, loop.index)) for start in starts]
             for xj, column in zip(x, sums, strict=True):
                 for uk, total in zip(u, column, strict=True):
                     builder.store(lanes.times_plus(uk, xj, builder.load(total)), total)
-        return [[lanes.exp(builder.load(total)) for total in column] for column in sums]
+        return [
+            [lanes.exp(lanes.subtract(builder.load(total), half)) for total, half in zip(*each, strict=True)]
+            for each in zip(sums, halves, strict=True)
+        ]

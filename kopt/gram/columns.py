@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kopt.gram.gram import Gram
+from kopt.gram.row_cache import RowCache
 from kopt.kernels.checks import finite
 from kopt.kernels.points import take
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+#: The share of the memory budget that rows may take which are kept because computing them is slow.
+SHARE = 0.4
+#: With fewer than so many it is not worth the trouble.
+LEAST_KEPT = 64
+
 
 class Columns:
     """Columns of K, used as soon as they are computed; K itself only where it is there already or has features.
 
-    Nothing larger than one block between the points asked for is held; blocks share one piece of memory, so a block
-    is good until the next is asked for.
+    Columns are kept, as many as fit into a share of the budget, where computing them is slow. Otherwise nothing larger
+    than one block between the points asked for is held; blocks share one piece of memory, so a block is good until the
+    next is asked for.
 
     >>> from kopt.kernels import Gaussian
     >>> columns = Columns(Gram(Gaussian(sigma=1.0), [[0.0], [1.0], [2.0]]))
@@ -47,12 +55,27 @@ class Columns:
         """Add sum_j c_j K_ij over the j in `where` to out_i."""
         if len(where) == 0:
             return
+        if (single or not self.single) and self._kept is not None:
+            self._kept.add(where, c, out)
+            return
         if single and self.single:
             self.gram.fused.add(where, c, out)
             return
         coefficients = np.zeros(self.gram.n)
         np.add.at(coefficients, where, c)
         out += self.gram.product(coefficients)
+
+    @cached_property
+    def _kept(self) -> RowCache | None:
+        """The columns that are kept; None where they are computed or read faster than from there, or none would fit."""
+        gram = self.gram
+        fast = "dense" in gram.__dict__ or gram.features is not None or (self.single and not gram.fused.slow)
+        if fast or SHARE * gram.budget < LEAST_KEPT * gram.n * 8:
+            return None
+        budget = int(SHARE * gram.budget)
+        if self.single:
+            return RowCache(gram.n, np.float32, budget, gram.fused.rows)
+        return RowCache(gram.n, np.float64, budget, lambda where, out: np.copyto(out, gram.rows(where)))
 
     def block(self, where: Indices, single: bool = True) -> NDArray[Any]:
         """The matrix between the points in `where`, in single precision where that can be had and is wanted."""

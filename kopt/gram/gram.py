@@ -108,9 +108,13 @@ class Gram:
             return self._long_product(c)
         return self._product(self.X, c, self.features)
 
+    def has_product(self, c: Matrix) -> bool:
+        """Whether K c is the product that was taken last."""
+        return self._last is not None and np.array_equal(self._last[0], c)
+
     def _long_product(self, c: Matrix) -> Matrix:
         """K c where that takes long: the last one is kept, for whoever asks for the same again."""
-        if self._last is None or not np.array_equal(self._last[0], c):
+        if self._last is None or not self.has_product(c):
             support = np.flatnonzero(c)
             fused = self.fused
             product = self._product(self.X, c, None) if fused is None else fused.product(support, c[support])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kopt.errors import InputError
 from kopt.gram.columns import Columns
 from kopt.gram.pivoted import pivoted_cholesky
+from kopt.kernels.points import take
 from kopt.polyhedra import nearby_point
 from kopt.separable import SeparableProgram, separable
 from kopt.solvers.low_rank import SOLVED, LowRank
@@ -52,8 +53,9 @@ MOST_STEPS, COARSE_STEPS, COARSE = 100_000, 25_000, 1e-3
 LEAST_STEPS, STEPS_PER_VARIABLE = 500_000, 300
 #: The gap that values in single precision should show before they are computed anew in double.
 AIM = 0.7
-#: The violation is compared with so many times the error that single precision has left in f.
-DRIFTED = 0.5
+#: The violation is compared with so many times the error that single precision has left in f; where the estimate of
+#: it is too large for that, the error is measured at so many points.
+DRIFTED, PROBES = 0.5, 64
 #: What a round should gain, as a part of the gap, and the rounds in a row without that after which it ends.
 WORTHWHILE, PATIENCE = 1e-4, 20
 MOST_ROUNDS = 20_000
@@ -196,7 +198,14 @@ class Descent:
                 self.c = program.of_dual(nearby_point(stacked, program.source.feasible))
         else:
             self.c = _filled(program)
-        self.refresh()
+        coefficients = program.coefficients(self.c)
+        if self.single and not program.gram.has_product(coefficients):
+            support = np.flatnonzero(coefficients)
+            self.f = np.zeros(program.gram.n)
+            self.columns.add(support, coefficients[support], self.f)
+            self.exact, self.drift_squared = len(support) == 0, float(np.sum(coefficients**2))
+        else:
+            self.refresh()
 
     def refresh(self) -> None:
         """Make c feasible to rounding, and compute f = K c in double precision."""
@@ -223,7 +232,7 @@ class Descent:
                 last_exact = state.relative_gap
             idle = idle + 1 if last - state.value < WORTHWHILE * state.gap else 0
             last = state.value
-            if not self.exact and DRIFTED * self.drift > state.violation:
+            if not self.exact and DRIFTED * self.drift > state.violation and self._has_drifted(state.violation):
                 self.refresh()
                 state = self.state()
             where = self.working_set(state)
@@ -259,6 +268,14 @@ class Descent:
     def drift(self) -> float:
         """An estimate of the error in f since it was last exact: independent errors of the entries of K added up."""
         return self.columns.single_error * float(np.sqrt(self.drift_squared)) if self.single else 0.0
+
+    def _has_drifted(self, violation: float) -> bool:
+        """Whether f at some points is further from its value in double precision than the violation allows."""
+        gram, coefficients = self.program.gram, self.program.coefficients(self.c)
+        support = np.flatnonzero(coefficients)
+        probes = np.random.default_rng(self.rounds).integers(gram.n, size=PROBES)
+        exact = gram.kernel.evaluate(take(gram.X, probes), take(gram.X, support)) @ coefficients[support]
+        return DRIFTED * float(np.sqrt(np.mean((self.f[probes] - exact) ** 2))) > violation
 
     def _report(self, state: State) -> None:
         values = self.program.source.map_of_values, self.program.factor

@@ -65,18 +65,24 @@ class Bounds:
         return bool(self.consistent and width <= allowed and inside)
 
 
-def repaired_bounds(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> Bounds:
+def repaired_bounds(
+    formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any], bound: Record | None
+) -> Bounds:
     """Move the dual variables into their feasible set, complete the primal, and evaluate both.
 
-    The conditions are bound to the repaired point; products by K taken before are used again where nothing moved.
+    bound   the record of these dual variables with the primal point that follows from them, to which the conditions
+            are bound; None where they are bound to another one. Where nothing moves it is the one wanted
     """
     try:
         point, moved = _feasible_dual(conditions, dual)
     except InputError as error:
         return Bounds(notes=(f"No bounds: {error.what}",))
-    conditions.bind_dual(point, {})
-    conditions.bind_primal(recovered(formulation, conditions, point))
-    record = measure(conditions)
+    if moved == 0 and bound is not None:
+        record = bound
+    else:
+        conditions.bind_dual(point, {})
+        conditions.bind_primal(recovered(formulation, conditions, point))
+        record = measure(conditions)
     lower, upper, gap = conditions.dual_value, conditions.primal_value, conditions.gap
     notes = []
     if not _feasible(record.dual_feasibility):

@@ -87,6 +87,7 @@ def _certified(formulation: Formulation, sample: Sample, answer: Mapping[str, An
     primal_given, dual_given, multipliers = _sorted_answer(conditions, answer)
     conditions.bind_dual(dual_given, multipliers)
     primal = dict(primal_given)
+    follows = not primal_given and not multipliers
     if not _complete(conditions, primal_given):
         primal = {**recovered(formulation, conditions, dual_given), **primal_given}
     conditions.bind_primal(primal)
@@ -102,7 +103,7 @@ def _certified(formulation: Formulation, sample: Sample, answer: Mapping[str, An
         claims=_claims(formulation, conditions, primal_point, dual_point, record),
         primal=primal_point,
         dual=dual_point,
-        bounds=repaired_bounds(formulation, conditions, dual_given),
+        bounds=repaired_bounds(formulation, conditions, dual_given, record if follows else None),
     )
 
 
