@@ -22,7 +22,7 @@ TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12)
 SMALL, MOST = 500, 1000
 #: Rounds go on at one rank while each leaves no more than this fraction of the gap.
 FALLING = 0.1
-#: A coordinate rests at its bound if its slope is so many times the error of the slopes of the model.
+#: A coordinate rests at its bound if its slope is so many times the error of the slopes of the model, or of a start.
 SURE = 3.0
 #: The certificate measures the gap in its own way: it is given some room.
 ROOM = 0.5
@@ -114,7 +114,7 @@ class _Run:
 
     def _settled(self, now: _Point, V: np.ndarray) -> _Point:
         """The point where rounds with one V end: they solve the problem, or no longer bring the gap down."""
-        falling, resting = True, np.full(len(now.z), np.nan)
+        falling, resting = True, self._at_rest(now)
         while falling and not self._solved(now):
             before = now.gap
             now, resting = self._round(now, V, resting)
@@ -122,6 +122,22 @@ class _Run:
         if self._solved(now) and np.any(~np.isnan(resting) & (resting != now.z)):
             self._round(now, V, resting)  # the same with fewer support vectors
         return now
+
+    def _at_rest(self, now: _Point) -> np.ndarray:
+        """The bounds at which coordinates of a good start are and will probably stay, NaN for the others.
+
+        How good it is shows in the slopes of the coordinates between their bounds, which vanish at the optimum.
+        """
+        B, (lower, upper) = self.program.feasible.rows[0], self.program.feasible.box
+        resting = np.full(len(now.z), np.nan)
+        inside = np.flatnonzero((lower < now.z) & (now.z < upper))
+        if len(inside) > B.shape[0]:
+            mu = np.linalg.lstsq(B[:, inside].T.toarray(), -now.slope[inside], rcond=None)[0]
+            r = _reduced(self.program, now, mu)
+            far = SURE * float(np.sqrt(np.mean(r[inside] ** 2)))
+            resting = np.where((now.z == lower) & (r > far), lower, resting)
+            resting = np.where((now.z == upper) & (-r > far), upper, resting)
+        return resting
 
     def _round(self, now: _Point, V: np.ndarray, resting: np.ndarray) -> tuple[_Point, np.ndarray]:
         """The point after one round, and the bounds where coordinates may rest in the next, NaN for those that move."""
