@@ -9,8 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kopt.fused.lanes import BYTES
-from kopt.fused.threads import over_ranges
-from kopt.fused.tile import REGISTERS, ROWS, add_tile, store_tile
+from kopt.fused.threads import GRAIN, in_parallel, over_ranges
+from kopt.fused.tile import REGISTERS, ROWS, add_tile, add_tile_twice, store_tile
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -50,11 +50,37 @@ class FusedGaussian:
         return float(np.finfo(np.float32).eps) * (1.0 + float(self.half.mean()))
 
     def product(self, where: Indices, c: Vector) -> Vector:
-        """sum_j c_j K_ij over the j in `where`, for every i."""
-        out = np.zeros(len(self.V))
-        rows = _rows(self.V[where], self.half[where], c)
-        over_ranges(lambda a, b: _add(*rows, *self.columns, a, b, out), len(out))
+        """sum_j c_j K_ij over the j in `where`, for every i; between the j themselves half of K is enough."""
+        out = np.empty(len(self.V))
+        out[where] = self._between(where, c)
+        others = np.ones(len(self.V), dtype=bool)
+        others[where] = False
+        rest = np.flatnonzero(others)
+        if len(rest):
+            sums = np.zeros(len(rest))
+            rows, columns = _rows(self.V[where], self.half[where], c), _columns(self.V[rest], self.half[rest])
+            over_ranges(lambda a, b: _add(*rows, *columns, a, b, sums), len(rest))
+            out[rest] = sums
         return out
+
+    def _between(self, where: Indices, c: Vector) -> Vector:
+        """sum_j c_j K_ij over the j in `where`, for the i in `where`."""
+        V, half = self.V[where], self.half[where]
+        U, half_u, c_rows = _rows(V, half, c)
+        panels, half_columns = _columns(V, half)
+        c_columns = np.append(c, np.zeros(len(half_columns) - len(c)))
+
+        def upper_part(start: int) -> tuple[int, Vector, Vector]:
+            stop = min(start + GRAIN, len(U))
+            sums, row_sums = np.zeros(len(half_columns) - start), np.zeros((stop - start, BYTES // 8))
+            _add_upper(U, half_u, c_rows, panels, half_columns, c_columns, start, stop, sums, row_sums)
+            return start, sums, row_sums.sum(axis=1)
+
+        out = np.zeros(len(half_columns) + GRAIN)
+        for start, sums, row_sums in in_parallel(upper_part, range(0, len(c), GRAIN)):
+            out[start : start + len(sums)] += sums
+            out[start : start + len(row_sums)] += row_sums
+        return out[: len(c)]
 
     def add(self, where: Indices, c: Vector, out: Vector) -> None:
         """Add sum_j c_j K_ij over the j in `where` to out_i, entries in single precision."""
@@ -114,6 +140,34 @@ def _add(U: Any, half_u: Any, c: Any, panels: Any, half: Any, start: int, stop: 
             for i in range(0, w, tile):
                 add_tile(U, half_u, c, r, panels, half, a + i, sums, i)
         out[a : a + w] += sums[:w]
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _add_upper(
+    U: Any,
+    half_u: Any,
+    c: Any,
+    panels: Any,
+    half: Any,
+    c_columns: Any,
+    start: int,
+    stop: int,
+    sums: Any,
+    row_sums: Any,
+) -> None:
+    """What rows of a symmetric matrix add to a product: their square on the diagonal, and all to its right twice.
+
+    sums       for the columns from `start` on
+    row_sums   for the rows, a register each
+    """
+    width, tile = _at_a_time(panels), panels.shape[2]
+    for first in range(start, len(half), width):
+        for r in range(start, stop, ROWS):
+            for a in range(first, min(first + width, len(half)), tile):
+                if a < stop:
+                    add_tile(U, half_u, c, r, panels, half, a, sums, a - start)
+                else:
+                    add_tile_twice(U, half_u, c, r, panels, half, a, sums, a - start, c_columns, row_sums, r - start)
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

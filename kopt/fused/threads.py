@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 #: Ranges begin at multiples of this, so that no two threads write to one cache line.
 GRAIN = 512
@@ -30,11 +33,13 @@ def over_ranges(work: Callable[[int, int], object], n: int) -> None:
     >>> sum(seen)
     2000
     """
+    step = -(-n // (threads() * GRAIN)) * GRAIN
+    in_parallel(lambda start: work(start, min(start + step, n)), range(0, n, step))
+
+
+def in_parallel(work: Callable[[int], Result], items: Sequence[int]) -> list[Result]:
+    """The results of work(item), in the order of the items, by as many threads as there are; see `over_ranges`."""
     count = threads()
-    step = -(-n // (count * GRAIN)) * GRAIN
-    ranges = [(start, min(start + step, n)) for start in range(0, n, step)]
-    if len(ranges) < 2:
-        for each in ranges:
-            work(*each)
-        return
-    list(_pool(count).map(lambda each: work(*each), ranges))
+    if count == 1 or len(items) < 2:
+        return [work(item) for item in items]
+    return list(_pool(count).map(work, items))

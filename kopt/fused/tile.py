@@ -27,19 +27,38 @@ def add_tile(
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         tile = _Tile(context, builder, signature.args, arguments)
-        lanes, double = tile.lanes, ir.VectorType(ir.DoubleType(), tile.lanes.count)
-        for column, values in zip(tile.columns, tile.exponentials(), strict=True):
-            weighted = [
-                lanes.multiply(lanes.spread(tile.data[2], row), x) for row, x in zip(tile.rows, values, strict=True)
-            ]
-            total = lanes.add(lanes.add(weighted[0], weighted[1]), lanes.add(weighted[2], weighted[3]))
-            if total.type != double:
-                total = builder.fpext(total, double)
-            where = builder.add(arguments[8], column)
-            lanes.store(builder.fadd(lanes.load(tile.data[7], where, double), total), tile.data[7], where)
+        tile.add_to_columns(tile.exponentials(), tile.data[7], arguments[8])
         return context.get_dummy_value()
 
     return types.void(U, half_u, c, r, panels, half, a, sums, place), build
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_tile_twice(
+    typing_context: Any,
+    U: Any,
+    half_u: Any,
+    c: Any,
+    r: Any,
+    panels: Any,
+    half: Any,
+    a: Any,
+    sums: Any,
+    place: Any,
+    c_columns: Any,
+    row_sums: Any,
+    row: Any,
+) -> Any:
+    """As `add_tile`, and sum_i c_i K_ki over the columns i to `row_sums` from `row` on, a register for each row."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        tile = _Tile(context, builder, signature.args, arguments)
+        values = tile.exponentials()
+        tile.add_to_columns(values, tile.data[7], arguments[8])
+        tile.add_to_rows(values, tile.data[9], tile.data[10], arguments[11])
+        return context.get_dummy_value()
+
+    return types.void(U, half_u, c, r, panels, half, a, sums, place, c_columns, row_sums, row), build
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -116,3 +135,29 @@ class _Tile:
             [lanes.exp(lanes.subtract(builder.load(total), half)) for total, half in zip(*each, strict=True)]
             for each in zip(sums, halves, strict=True)
         ]
+
+    def add_to_columns(self, values: list[list[Any]], sums: Any, start: Any) -> None:
+        """Add the values, each row times its coefficient, to sums in double precision."""
+        builder, lanes = self.builder, self.lanes
+        double = ir.VectorType(ir.DoubleType(), lanes.count)
+        for column, of_rows in zip(self.columns, values, strict=True):
+            weighted = [
+                lanes.multiply(lanes.spread(self.data[2], row), x) for row, x in zip(self.rows, of_rows, strict=True)
+            ]
+            total = lanes.add(lanes.add(weighted[0], weighted[1]), lanes.add(weighted[2], weighted[3]))
+            if total.type != double:
+                total = builder.fpext(total, double)
+            place = builder.add(start, column)
+            lanes.store(builder.fadd(lanes.load(sums, place, double), total), sums, place)
+
+    def add_to_rows(self, values: list[list[Any]], c: Any, sums: Any, first: Any) -> None:
+        """Add the values, each column times its coefficient, to a register of sums for each row."""
+        builder, lanes = self.builder, self.lanes
+        factors = [lanes.load(c, builder.add(self.start, column)) for column in self.columns]
+        for k in range(ROWS):
+            row = builder.add(first, ir.Constant(first.type, k))
+            place = builder.mul(row, ir.Constant(row.type, lanes.count))
+            total = lanes.load(sums, place)
+            for factor, of_rows in zip(factors, values, strict=True):
+                total = lanes.times_plus(factor, of_rows[k], total)
+            lanes.store(total, sums, place)

@@ -110,16 +110,18 @@ class Gram:
 
     def has_product(self, c: Matrix) -> bool:
         """Whether K c is the product that was taken last."""
-        return self._last is not None and np.array_equal(self._last[0], c)
+        last = self._last
+        return last is not None and np.array_equal(last[0], c)
 
     def _long_product(self, c: Matrix) -> Matrix:
         """K c where that takes long: the last one is kept, for whoever asks for the same again."""
-        if self._last is None or not self.has_product(c):
+        last = self._last  # another thread may put its own there
+        if last is None or not np.array_equal(last[0], c):
             support = np.flatnonzero(c)
             fused = self.fused
             product = self._product(self.X, c, None) if fused is None else fused.product(support, c[support])
-            self._last = c.copy(), product
-        return self._last[1].copy()
+            self._last = last = c.copy(), product
+        return last[1].copy()
 
     def norm_squared(self, c: Matrix, product: Matrix | None = None) -> float:
         """c' K c, from coordinates where they serve: the sum c' (K c) loses half the digits where it is small."""
