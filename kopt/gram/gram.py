@@ -17,6 +17,8 @@ from kopt.kernels.points import Indices, Matrix, Points, blocks, take
 BLOCKS_HELD = 4
 #: A product with so many entries of K takes long enough for compiled code to pay.
 MANY_ENTRIES = 4_000_000
+#: A copy of a part of the points pays where they are at most one in so many.
+FEW = 4
 #: The rounding in a sum of products, relative to the sum of their absolute values.
 DIGITS = 4 * float(np.finfo(np.float64).eps)
 #: A sum that is no larger than so many times its rounding has at most three digits.
@@ -142,7 +144,7 @@ class Gram:
         the rounding in K itself shows as well.
         """
         if self.features is not None:
-            return float(np.sum((self.features.T @ c) ** 2))
+            return float(np.sum(self._in_features(c) ** 2))
         if "factor" not in self.__dict__:
             return None
         square = float(np.sum((self.factor.T @ c) ** 2))
@@ -179,7 +181,15 @@ class Gram:
                 return self._blocked_product(X, c)
             # No value of K exceeds the largest on its diagonal: that one being finite, so are all.
             assert self.diagonal is not None
-            return F @ (self.features.T @ c)
+            return F @ self._in_features(c)
+
+    def _in_features(self, c: Matrix) -> Matrix:
+        """F' c, from the rows of F that have a coefficient where these are few."""
+        assert self.features is not None
+        support = np.flatnonzero(c.any(axis=1) if c.ndim == 2 else c)
+        if FEW * len(support) > self.n:
+            return np.asarray(self.features.T @ c)
+        return np.asarray(self.features[support].T @ c[support])
 
     def _blocked_product(self, X: Points, c: Matrix) -> Matrix:
         support = np.flatnonzero(c.any(axis=1) if c.ndim == 2 else c)

@@ -55,8 +55,9 @@ class Conditions:
         self.primal_view.bind(self.primal.variables, primal)
 
     def _forget(self) -> None:
-        for name in ("objective", "constraints", "dual_objective", "dual_constraints"):
-            self.__dict__.pop(name, None)
+        for name, member in vars(type(self)).items():
+            if isinstance(member, cached_property):
+                self.__dict__.pop(name, None)
 
     @cached_property
     def objective(self) -> FirstOrder:
@@ -87,7 +88,7 @@ class Conditions:
         """Objective of the primal, as a minimisation."""
         return self.primal.sign * float(self.objective.value[0])
 
-    @property
+    @cached_property
     def complementarity(self) -> float:
         """-sum <multiplier, residual>: what the gap is made of where the Lagrangian is stationary."""
         return -sum(
@@ -114,7 +115,7 @@ class Conditions:
         """The residual of a primal constraint, in its own shape."""
         return self.constraints[name].value.reshape(self.primal.cones[name].residual.shape, order="F")
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """What gap and complementarity are compared with: the absolute terms of the primal objective.
 
@@ -124,7 +125,7 @@ class Conditions:
         floor = 0.0 if self.dual_objective is None else self.dual_objective.floor
         return max(self.objective.size, floor if np.isfinite(floor) else 0.0)
 
-    @property
+    @cached_property
     def rounding(self) -> float:
         """An estimate of the rounding in the gap.
 
@@ -160,7 +161,7 @@ class Conditions:
                     total += float(rounding @ (np.abs(gradient) @ np.abs(multiplier.ravel(order="F"))))
         return total
 
-    @property
+    @cached_property
     def gap(self) -> float:
         """Primal value minus dual value, as a sum of its parts where the Lagrangian's part is rounding alone."""
         direct = self.primal_value - self.dual_value
