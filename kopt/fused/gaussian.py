@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kopt.fused.lanes import BYTES
 from kopt.fused.threads import GRAIN, in_parallel, over_ranges
-from kopt.fused.tile import REGISTERS, ROWS, add_tile, add_tile_twice, store_tile
+from kopt.fused.tile import REGISTERS, ROWS, VERSION, add_tile, add_tile_twice, store_tile
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -130,7 +130,9 @@ def _at_a_time(panels: Any) -> int:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _add(U: Any, half_u: Any, c: Any, panels: Any, half: Any, start: int, stop: int, out: Any) -> None:
+def _add(
+    U: Any, half_u: Any, c: Any, panels: Any, half: Any, start: int, stop: int, out: Any, version: int = VERSION
+) -> None:
     width, tile = _at_a_time(panels), panels.shape[2]
     sums = np.empty(width)
     for a in range(start, stop, width):
@@ -154,6 +156,7 @@ def _add_upper(
     stop: int,
     sums: Any,
     row_sums: Any,
+    version: int = VERSION,
 ) -> None:
     """What rows of a symmetric matrix add to a product: their square on the diagonal, and all to its right twice.
 
@@ -171,7 +174,9 @@ def _add_upper(
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _block(U: Any, half_u: Any, panels: Any, half: Any, start: int, stop: int, out: Any) -> None:
+def _block(
+    U: Any, half_u: Any, panels: Any, half: Any, start: int, stop: int, out: Any, version: int = VERSION
+) -> None:
     """Tiles that do not fit into `out` are written elsewhere first."""
     width, tile, n = _at_a_time(panels), panels.shape[2], out.shape[1]
     edge = np.empty((ROWS, tile), panels.dtype)

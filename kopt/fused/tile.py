@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from pathlib import Path
 from typing import Any
 
 from llvmlite import ir
@@ -9,10 +11,14 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from kopt.fused import lanes
 from kopt.fused.lanes import Lanes
 
 #: The rows of a tile, and the registers that each of them takes.
 ROWS, REGISTERS = 4, 2
+#: Changes with the code of the tiles. An argument of every compiled function that has some: compiled code is kept on
+#: disk by the types of its arguments and the file of its function, not by the files of what that one uses.
+VERSION = zlib.crc32(b"".join(Path(module).read_bytes() for module in (__file__, lanes.__file__)))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
