@@ -3,7 +3,6 @@
 import dataclasses
 import warnings
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -18,12 +17,12 @@ from kopt.solvers import Problem, RawAnswer, Solver
 from kopt.solvers.choice import available
 from kopt.solvers.dense import Dense
 from kopt.solvers.solver import INTERRUPTED
+from kopt.sweep.kernel_parameters import kernel_parameters
+from kopt.sweep.moved_start import _moved, moved_start
 from kopt.task import Task
 from tests.instances import BY_NAME, instance
 from tests.tolerances import CERTIFIED, ENCLOSURE, VALUE
 
-# kopt.sweep is the function; the module has to be asked for.
-module = import_module("kopt.sweep")
 SoftMargin, HardMargin, NuSoftMargin = BY_NAME["SoftMargin"], BY_NAME["HardMargin"], BY_NAME["NuSoftMargin"]
 SAMPLE = example(Task.CLASSIFICATION, n=40)
 TWO_KERNELS = Sample(SAMPLE.X, SAMPLE.y, kernel={"near": Gaussian(sigma=0.5), "far": Gaussian(sigma=2.0)})
@@ -134,7 +133,7 @@ def test_each_point_begins_at_the_solution_of_its_neighbour(recording):
     assert first.start is None
     solutions = {tuple(point.parameters.values()): point.solution for point in swept}
     for problem, neighbour in zip(others, [(0.1, 0.5), (0.1, 0.5), (0.2, 0.5)], strict=True):
-        expected = module.moved_start(solutions[neighbour], problem)
+        expected = moved_start(solutions[neighbour], problem)
         assert set(problem.start) == {"alpha", "alpha_hat"}
         for name, start in problem.start.items():
             assert np.array_equal(start, expected[name])
@@ -148,7 +147,7 @@ def test_after_a_failure_the_last_solution_is_the_start(recording):
 
     swept = kopt.sweep(Refusing, SAMPLE, C=[0.2, 0.5, 1.0], method="RECORDING")
     assert recording.solved("C") == [(0.2,), (1.0,)]
-    expected = module.moved_start(swept[0].solution, recording.problems[1])
+    expected = moved_start(swept[0].solution, recording.problems[1])
     assert np.array_equal(recording.problems[1].start["alpha"], expected["alpha"])
 
 
@@ -198,8 +197,8 @@ def test_parts_of_a_composed_kernel_are_reached():
 
 
 def test_a_kernel_without_numbers_has_no_parameters():
-    assert module.kernel_parameters(Sample.from_gram(np.eye(2))) == {}
-    assert module.kernel_parameters(Sample([[0.0]], kernel=Linear())) == {}
+    assert kernel_parameters(Sample.from_gram(np.eye(2))) == {}
+    assert kernel_parameters(Sample([[0.0]], kernel=Linear())) == {}
     assert isinstance(Sample.from_gram(np.eye(2)).gram().kernel, Precomputed)
 
 
@@ -433,7 +432,7 @@ def test_the_best_point_has_the_largest_score():
 
 def moved(old, new, sample=SAMPLE, method="DENSE"):
     previous = kopt.solve(old, sample, method=method)
-    return previous, module.moved_start(previous, Problem(new, sample))
+    return previous, moved_start(previous, Problem(new, sample))
 
 
 @pytest.mark.parametrize("C", [3.0, 0.2])
@@ -451,17 +450,17 @@ def test_what_is_at_its_bound_moves_with_it(C):
 def test_a_lower_bound_is_followed_as_well():
     z = np.array([-1.0, -0.5, 1.0, 0.0])
     old, new = (np.full(4, -1.0), np.full(4, 1.0)), (np.full(4, -3.0), np.full(4, 2.0))
-    assert module._moved(z, old, new).tolist() == [-3.0, -0.5, 2.0, 0.0]
+    assert _moved(z, old, new).tolist() == [-3.0, -0.5, 2.0, 0.0]
 
 
 def test_bounds_that_cross_are_told_apart():
     old, new = (np.zeros(2), np.ones(2)), (np.ones(2), np.full(2, 2.0))
-    assert module._moved(np.array([0.0, 1.0]), old, new).tolist() == [1.0, 2.0]
+    assert _moved(np.array([0.0, 1.0]), old, new).tolist() == [1.0, 2.0]
 
 
 def test_a_single_number_moves_like_a_vector():
     old, new = (np.array(0.0), np.array(1.0)), (np.array(0.0), np.array(2.0))
-    assert module._moved(np.array(1.0), old, new) == 2.0
+    assert _moved(np.array(1.0), old, new) == 2.0
 
 
 def test_without_an_upper_bound_the_variables_stay():
@@ -471,7 +470,7 @@ def test_without_an_upper_bound_the_variables_stay():
 
 def test_without_a_dual_the_multipliers_are_passed_on():
     previous = kopt.solve(PrimalOnly(C=1.0), SAMPLE)
-    start = module.moved_start(previous, Problem(PrimalOnly(C=2.0), SAMPLE))
+    start = moved_start(previous, Problem(PrimalOnly(C=2.0), SAMPLE))
     assert set(start) == {"alpha", "mu"}
     assert start == dict(previous.dual)
 
@@ -479,15 +478,15 @@ def test_without_a_dual_the_multipliers_are_passed_on():
 def test_a_dual_with_a_single_number_among_its_variables_can_be_moved():
     fisher = instance("FisherQuotient", "gaussian", 0)
     previous = kopt.solve(fisher.formulation, fisher.sample)
-    start = module.moved_start(previous, Problem(fisher.formulation, fisher.sample))
+    start = moved_start(previous, Problem(fisher.formulation, fisher.sample))
     assert start["nu"].shape == ()
     assert start["alpha"] == pytest.approx(previous.dual.alpha, abs=ENCLOSURE)
 
 
 def test_a_start_for_other_points_is_none():
     previous = kopt.solve(SoftMargin(C=1.0), SAMPLE)
-    assert module.moved_start(previous, Problem(SoftMargin(C=1.0), example(Task.CLASSIFICATION, n=20))) is None
-    assert module.moved_start(previous, Problem(BY_NAME["EpsilonInsensitive"](), SAMPLE)) is None
+    assert moved_start(previous, Problem(SoftMargin(C=1.0), example(Task.CLASSIFICATION, n=20))) is None
+    assert moved_start(previous, Problem(BY_NAME["EpsilonInsensitive"](), SAMPLE)) is None
 
 
 def test_the_same_problem_keeps_its_solution():
