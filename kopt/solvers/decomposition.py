@@ -108,7 +108,7 @@ def _descended(program: SeparableProgram, problem: Problem, start: Any) -> tuple
         status = descent.run()
         if status == FAST_SPECTRUM:
             by_name = program.source.by_name(program.feasible_dual(descent.c))
-            answer = LowRank().solve(replace(problem, start=by_name))
+            answer = LowRank().solve(problem.beginning_at(by_name))
             descent.begin(answer.values)
             status = answer.status if answer.status in (SOLVED, INTERRUPTED) else descent.run()
     except KeyboardInterrupt:

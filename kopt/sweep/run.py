@@ -5,26 +5,25 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from kopt.errors import Infeasible, InputError, KoptError, SolverError
-from kopt.formulation import Formulation
+from kopt.errors import Infeasible, InputError, SolverError
+from kopt.formulation import Formulation, check_arguments
 from kopt.locations import BriefTraceback
 from kopt.sample import Sample
 from kopt.solution import Solution
 from kopt.solvers.problem import Problem
-from kopt.solvers.solve import CertificateWarning, solve
+from kopt.solvers.solve import CertificateWarning, best_answer
 from kopt.solvers.solver import INTERRUPTED
 from kopt.sweep.given import check, values_of
 from kopt.sweep.kernel_parameters import KERNEL, forget_matrices, replaced
-from kopt.sweep.moved_start import moved_start
+from kopt.sweep.moved_start import Boxes, boxes_of, moved_start
 from kopt.sweep.path import Place, path_through
 from kopt.sweep.sweep import Sweep
 from kopt.sweep.sweep_point import Parameters, SweepPoint, equations
 from kopt.verify.certificate import TOLERANCE
-from kopt.watch import Line, Progress
+from kopt.watch import Line, Progress, Watch
 
 #: What a parameter's value may lead to without ending the sweep.
 FAILURES = (InputError, Infeasible, SolverError)
@@ -113,6 +112,7 @@ class _Run:
         self.cls, self.sample, self.grid, self.options = cls, sample, grid, options
         self.path = path_through(grid)
         self.points: dict[Place, SweepPoint] = {}
+        self._boxes: dict[Place, Boxes | None] = {}
         self._began = time.perf_counter()
         self._under_way, self._gap = f"{len(self.path)} points", ""
         self._kernels: Parameters = {}
@@ -130,40 +130,38 @@ class _Run:
                 parameters = {name: values[i] for (name, values), i in zip(self.grid.items(), place, strict=True)}
                 self._under_way = ", ".join([f"{count} of {len(self.path)}", *equations(parameters)])
                 self._gap = ""
-                self.points[place] = self._point(parameters, self._neighbour(place))
+                self.points[place] = self._point(parameters, place)
         except KeyboardInterrupt:
             return True
         return False
 
-    def _point(self, parameters: Parameters, previous: Solution | None) -> SweepPoint:
+    def _point(self, parameters: Parameters, place: Place) -> SweepPoint:
         try:
             own = {name: value for name, value in parameters.items() if not name.startswith(KERNEL)}
             kernels = {name: value for name, value in parameters.items() if name.startswith(KERNEL)}
-            return SweepPoint(parameters, self._solution(self.cls(**own), self._with_kernels(kernels), previous))
+            return SweepPoint(parameters, self._solution(self.cls(**own), self._with_kernels(kernels), place))
         except FAILURES as error:
             if error is self._raised:
                 raise
             return SweepPoint(parameters, None, error)
 
-    def _solution(self, formulation: Formulation, sample: Sample, previous: Solution | None) -> Solution:
-        start = None
-        if previous is not None:
-            with suppress(KoptError):  # solve says better what is wrong
-                start = moved_start(previous, Problem(formulation, sample))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CertificateWarning)  # one warning at the end speaks for all
-            solution = solve(
-                formulation,
-                sample,
-                method=self.options.method,
-                tolerance=self.options.tolerance,
-                start=start,
-                callback=self._tell,
-                progress=False,
-            )
+    def _solution(self, formulation: Formulation, sample: Sample, place: Place) -> Solution:
+        check_arguments(formulation, sample)
+        watch = Watch(self._tell, progress=False)
+        problem = Problem(formulation, sample, tolerance=self.options.tolerance, watch=watch)
+        self._boxes[place] = boxes_of(problem)
+        solution = best_answer(problem.beginning_at(self._start(place)), None, self.options.method)
         if any(attempt.status == INTERRUPTED for attempt in solution.attempts):
             raise KeyboardInterrupt
         return solution
+
+    def _start(self, place: Place) -> dict[str, Any] | None:
+        """The neighbour's solution, moved: the one a step below along a parameter, the fastest first, or the last."""
+        for before in (*self.path[place], *reversed(self.points)):
+            solution = self.points[before].solution
+            if solution is not None:
+                return moved_start(solution.dual, self._boxes[before], self._boxes[place])
+        return None
 
     def _tell(self, moment: Progress) -> None:
         self._gap = f", gap {moment.relative_gap:.0e}"
@@ -174,12 +172,6 @@ class _Run:
         except Exception as error:
             self._raised = error
             raise
-
-    def _neighbour(self, place: Place) -> Solution | None:
-        """The solution one step below along a parameter, the fastest first; else the one found last."""
-        near = [self.points[below] for below in self.path[place]]
-        solutions = (point.solution for point in (*near, *reversed(self.points.values())))
-        return next((solution for solution in solutions if solution is not None), None)
 
     def _with_kernels(self, kernels: Parameters) -> Sample:
         """The sample with parameters of its kernels replaced."""
