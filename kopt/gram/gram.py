@@ -109,13 +109,24 @@ class Gram:
         return self._product(self.X, c, self.features)
 
     def _long_product(self, c: Matrix) -> Matrix:
-        """K c where that takes long: the last one is kept, for whoever asks for the same again."""
-        if self._last is None or not np.array_equal(self._last[0], c):
-            support = np.flatnonzero(c)
-            fused = self.fused
-            product = self._product(self.X, c, None) if fused is None else fused.product(support, c[support])
-            self._last = c.copy(), product
-        return self._last[1].copy()
+        """K c where that takes long: the last one is kept, for whoever asks for the same again, or for a multiple."""
+        ratio = None if self._last is None else self._ratio(c, self._last[0])
+        if self._last is not None and ratio is not None:
+            return ratio * self._last[1]
+        support = np.flatnonzero(c)
+        fused = self.fused
+        product = self._product(self.X, c, None) if fused is None else fused.product(support, c[support])
+        self._last = c.copy(), product
+        return product.copy()
+
+    def _ratio(self, c: Matrix, other: Matrix) -> float | None:
+        """The number t with c = t other, to the rounding in K c; None where there is none."""
+        largest = int(np.argmax(np.abs(other)))
+        if other[largest] == 0:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            t = float(c[largest] / other[largest])
+            return t if self.uncancelled(c - t * other) <= DIGITS * self.uncancelled(c) else None
 
     def norm_squared(self, c: Matrix, product: Matrix | None = None) -> float:
         """c' K c, from coordinates where they serve: the sum c' (K c) loses half the digits where it is small."""
