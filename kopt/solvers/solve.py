@@ -12,7 +12,7 @@ import numpy as np
 
 from kopt.claim import Claim
 from kopt.errors import InputError, NoDual, SolverError
-from kopt.formulation import Formulation, Pair, check_arguments
+from kopt.formulation import Formulation, check_arguments, dual_of
 from kopt.locations import BriefTraceback
 from kopt.sample import Sample
 from kopt.solution import Attempt, Solution
@@ -114,7 +114,7 @@ def _tries(problem: Problem, side: str | None, method: str) -> Iterator[tuple[Pr
     formulation, sample = problem.formulation, problem.sample
     if side not in (None, "primal", "dual"):
         raise InputError(f"The side is {side!r}.", 'Choose "primal" or "dual".')
-    declared = Pair(formulation, ProductView(sample), ProductView(sample)).dual is not None
+    declared = dual_of(formulation, ProductView(sample)) is not None
     if side == "dual" and not declared:
         raise NoDual(type(formulation).__name__, 'Choose side="primal", or declare it.')
     primal = replace(problem, side="primal")
