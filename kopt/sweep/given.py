@@ -36,7 +36,11 @@ def check(cls: object, sample: object, given: Parameters) -> None:
 
 
 def values_of(name: str, given: Any) -> list[Any]:
-    """What was given for a parameter as a list."""
+    """What was given for a parameter as a list.
+
+    >>> values_of("C", 1.0), values_of("C", np.array([1.0, 10.0]))
+    ([1.0], [1.0, 10.0])
+    """
     if isinstance(given, str) or not isinstance(given, Iterable):
         return [given]
     values = [each.item() if isinstance(each, np.generic) else each for each in given]

@@ -16,6 +16,9 @@ def path_through(grid: Mapping[str, list[Any]]) -> dict[Place, list[Place]]:
 
     Values ascend: bounds then open rather than close, and a start stays inside. Kernels change last, because each
     has a matrix of its own.
+
+    >>> list(path_through({"kernel__sigma": [1.0, 2.0], "C": [10.0, 1.0]}))
+    [(0, 1), (0, 0), (1, 1), (1, 0)]
     """
     orders = [_ascending(values) for values in grid.values()]
     axes = sorted(range(len(grid)), key=lambda axis: not list(grid)[axis].startswith(KERNEL))
