@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kopt.errors import InputError
-from kopt.formulation import Formulation, Pair
+from kopt.formulation import Formulation, dual_of
 from kopt.gradients import affine_parts, gradients_of
 from kopt.gram import Gram
 from kopt.polyhedra import feasible_polyhedron, split
@@ -78,7 +78,7 @@ def quadratic_program(formulation: Formulation, sample: Sample) -> QuadraticProg
     has the same maximisers.
     """
     view = ProductView(sample)
-    dual = Pair(formulation, ProductView(sample), view).dual
+    dual = dual_of(formulation, view)
     if dual is None:
         return "no dual is declared"
     variables = {name: v for name, v in dual.variables.items() if v.id not in view.leaves}

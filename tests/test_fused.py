@@ -110,6 +110,21 @@ class TestGram:
         c[0] = 3.0
         np.testing.assert_allclose(gram.product(c), gram.dense @ c, rtol=1e-12)
 
+    @pytest.mark.parametrize("change", [0.0, 1e-14, 1e-3])
+    def test_a_multiple_of_what_is_kept_costs_nothing(self, monkeypatch, change):
+        monkeypatch.setattr("kopt.gram.gram.MANY_ENTRIES", 1000)
+        gram, c = Gram(Gaussian(sigma=1.3), drawn(200, 3)), np.random.default_rng(0).standard_normal(200)
+        gram.product(c)
+        computed = []
+        product = gram.fused.product
+        monkeypatch.setattr(gram.fused, "product", lambda *given: computed.append(given) or product(*given))
+        other = -1.7 / 3 * c * 3
+        other[5] += change * np.abs(other).sum()
+        found = gram.product(other)
+        assert len(computed) == (change > 0)
+        expected = Gram(Gaussian(sigma=1.3), gram.X).dense @ other
+        assert np.abs(found - expected).max() <= 1e-15 * np.abs(other).sum()
+
     @pytest.mark.parametrize(
         "kernel", [Gaussian(sigma=1.1), Linear(), Polynomial(degree=2), 0.5 * Gaussian(sigma=2.0) + Linear()]
     )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import kopt
+import kopt.solvers.problem as problem_module
 from kopt import CertificateWarning, Infeasible, InputError, Sample, Sweep
 from kopt.examples import example
 from kopt.kernels import Gaussian, Linear, Polynomial, Precomputed
@@ -18,12 +19,12 @@ from kopt.solvers import Problem, RawAnswer, Solver
 from kopt.solvers.choice import available
 from kopt.solvers.dense import Dense
 from kopt.solvers.solver import INTERRUPTED
+from kopt.sweep.kernel_parameters import kernel_parameters
+from kopt.sweep.moved_start import _moved, boxes_of, moved_start
 from kopt.task import Task
 from tests.instances import BY_NAME, instance
 from tests.tolerances import CERTIFIED, ENCLOSURE, VALUE
 
-# kopt.sweep is the function; the module has to be asked for.
-module = import_module("kopt.sweep")
 SoftMargin, HardMargin, NuSoftMargin = BY_NAME["SoftMargin"], BY_NAME["HardMargin"], BY_NAME["NuSoftMargin"]
 SAMPLE = example(Task.CLASSIFICATION, n=40)
 TWO_KERNELS = Sample(SAMPLE.X, SAMPLE.y, kernel={"near": Gaussian(sigma=0.5), "far": Gaussian(sigma=2.0)})
@@ -134,7 +135,7 @@ def test_each_point_begins_at_the_solution_of_its_neighbour(recording):
     assert first.start is None
     solutions = {tuple(point.parameters.values()): point.solution for point in swept}
     for problem, neighbour in zip(others, [(0.1, 0.5), (0.1, 0.5), (0.2, 0.5)], strict=True):
-        expected = module.moved_start(solutions[neighbour], problem)
+        expected = moved_from(solutions[neighbour], problem)
         assert set(problem.start) == {"alpha", "alpha_hat"}
         for name, start in problem.start.items():
             assert np.array_equal(start, expected[name])
@@ -148,7 +149,7 @@ def test_after_a_failure_the_last_solution_is_the_start(recording):
 
     swept = kopt.sweep(Refusing, SAMPLE, C=[0.2, 0.5, 1.0], method="RECORDING")
     assert recording.solved("C") == [(0.2,), (1.0,)]
-    expected = module.moved_start(swept[0].solution, recording.problems[1])
+    expected = moved_from(swept[0].solution, recording.problems[1])
     assert np.array_equal(recording.problems[1].start["alpha"], expected["alpha"])
 
 
@@ -198,8 +199,8 @@ def test_parts_of_a_composed_kernel_are_reached():
 
 
 def test_a_kernel_without_numbers_has_no_parameters():
-    assert module.kernel_parameters(Sample.from_gram(np.eye(2))) == {}
-    assert module.kernel_parameters(Sample([[0.0]], kernel=Linear())) == {}
+    assert kernel_parameters(Sample.from_gram(np.eye(2))) == {}
+    assert kernel_parameters(Sample([[0.0]], kernel=Linear())) == {}
     assert isinstance(Sample.from_gram(np.eye(2)).gram().kernel, Precomputed)
 
 
@@ -431,9 +432,14 @@ def test_the_best_point_has_the_largest_score():
         swept.best(lambda solution: np.nan)
 
 
+def moved_from(previous, problem):
+    before = boxes_of(Problem(previous.formulation, previous.sample))
+    return moved_start(previous.dual, before, boxes_of(problem))
+
+
 def moved(old, new, sample=SAMPLE, method="DENSE"):
     previous = kopt.solve(old, sample, method=method)
-    return previous, module.moved_start(previous, Problem(new, sample))
+    return previous, moved_from(previous, Problem(new, sample))
 
 
 @pytest.mark.parametrize("C", [3.0, 0.2])
@@ -445,23 +451,31 @@ def test_what_is_at_its_bound_moves_with_it(C):
     at_bound = np.abs(alpha - 0.5 * costs) <= 1e-9 * 0.5 * costs
     assert 0 < at_bound.sum() < SAMPLE.n
     assert np.array_equal(start["alpha"][at_bound], C * costs[at_bound])
-    assert np.array_equal(start["alpha"][~at_bound], np.minimum(alpha, C * costs)[~at_bound])
+    assert start["alpha"] == pytest.approx(alpha * C / 0.5, rel=1e-12)
+    assert (start["alpha"] <= C * costs).all()
 
 
 def test_a_lower_bound_is_followed_as_well():
     z = np.array([-1.0, -0.5, 1.0, 0.0])
     old, new = (np.full(4, -1.0), np.full(4, 1.0)), (np.full(4, -3.0), np.full(4, 2.0))
-    assert module._moved(z, old, new).tolist() == [-3.0, -0.5, 2.0, 0.0]
+    assert _moved(z, old, new).tolist() == [-3.0, -1.75, 2.0, -0.5]
+
+
+def test_a_single_bound_is_followed_and_nothing_else_moves():
+    z = np.array([0.0, 0.5, 3.0, -np.pi])
+    old = np.array([0.0, 0.0, 0.0, -np.inf]), np.full(4, np.inf)
+    new = np.array([1.0, 0.0, 0.0, -np.inf]), np.array([np.inf, np.inf, 2.0, np.inf])
+    assert _moved(z, old, new).tolist() == [1.0, 0.5, 2.0, -np.pi]
 
 
 def test_bounds_that_cross_are_told_apart():
     old, new = (np.zeros(2), np.ones(2)), (np.ones(2), np.full(2, 2.0))
-    assert module._moved(np.array([0.0, 1.0]), old, new).tolist() == [1.0, 2.0]
+    assert _moved(np.array([0.0, 1.0]), old, new).tolist() == [1.0, 2.0]
 
 
 def test_a_single_number_moves_like_a_vector():
     old, new = (np.array(0.0), np.array(1.0)), (np.array(0.0), np.array(2.0))
-    assert module._moved(np.array(1.0), old, new) == 2.0
+    assert _moved(np.array(1.0), old, new) == 2.0
 
 
 def test_without_an_upper_bound_the_variables_stay():
@@ -471,23 +485,55 @@ def test_without_an_upper_bound_the_variables_stay():
 
 def test_without_a_dual_the_multipliers_are_passed_on():
     previous = kopt.solve(PrimalOnly(C=1.0), SAMPLE)
-    start = module.moved_start(previous, Problem(PrimalOnly(C=2.0), SAMPLE))
+    start = moved_from(previous, Problem(PrimalOnly(C=2.0), SAMPLE))
     assert set(start) == {"alpha", "mu"}
     assert start == dict(previous.dual)
+
+
+@pytest.mark.parametrize("values", [[0.5, 1.0], [1.0, -1.0, 2.0]])
+def test_the_dual_of_each_point_is_read_once(recording, monkeypatch, values):
+    read = []
+    counted = problem_module.quadratic_program
+    monkeypatch.setattr(problem_module, "quadratic_program", lambda *given: read.append(given[0].C) or counted(*given))
+    # kopt.sweep is the function; a module below has to be asked for.
+    monkeypatch.setattr(import_module("kopt.sweep.moved_start"), "feasible_polyhedron", None)
+    kopt.sweep(SoftMargin, SAMPLE, C=values, method="RECORDING")
+    assert read == [C for C in values if C > 0]
+    assert all("quadratic" in vars(problem) for problem in recording.problems)
+
+
+def test_a_dual_that_is_no_quadratic_program_is_read_for_its_bounds():
+    problem = Problem(BY_NAME["LogisticRegression"](C=3.0), SAMPLE)
+    assert isinstance(problem.quadratic, str)
+    lower, upper = boxes_of(problem)["alpha"]
+    assert lower.tolist() == [0.0] * SAMPLE.n
+    assert upper.tolist() == [3.0] * SAMPLE.n
+
+
+def test_an_empty_box_is_left_to_the_solvers():
+    class Empty(SoftMargin):
+        def dual(self, s):
+            program = super().dual(s)
+            program.domain = (program.variables["alpha"] >= 2 * self.C,)
+            return program
+
+    problem = Problem(Empty(), SAMPLE)
+    assert "empty" in problem.quadratic
+    assert boxes_of(problem) is None
 
 
 def test_a_dual_with_a_single_number_among_its_variables_can_be_moved():
     fisher = instance("FisherQuotient", "gaussian", 0)
     previous = kopt.solve(fisher.formulation, fisher.sample)
-    start = module.moved_start(previous, Problem(fisher.formulation, fisher.sample))
+    start = moved_from(previous, Problem(fisher.formulation, fisher.sample))
     assert start["nu"].shape == ()
     assert start["alpha"] == pytest.approx(previous.dual.alpha, abs=ENCLOSURE)
 
 
 def test_a_start_for_other_points_is_none():
     previous = kopt.solve(SoftMargin(C=1.0), SAMPLE)
-    assert module.moved_start(previous, Problem(SoftMargin(C=1.0), example(Task.CLASSIFICATION, n=20))) is None
-    assert module.moved_start(previous, Problem(BY_NAME["EpsilonInsensitive"](), SAMPLE)) is None
+    assert moved_from(previous, Problem(SoftMargin(C=1.0), example(Task.CLASSIFICATION, n=20))) is None
+    assert moved_from(previous, Problem(BY_NAME["EpsilonInsensitive"](), SAMPLE)) is None
 
 
 def test_the_same_problem_keeps_its_solution():

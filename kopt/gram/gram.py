@@ -110,20 +110,29 @@ class Gram:
             return self._long_product(c)
         return self._product(self.X, c, self.features)
 
-    def has_product(self, c: Matrix) -> bool:
-        """Whether K c is the product that was taken last."""
-        last = self._last
-        return last is not None and np.array_equal(last[0], c)
+    def known_product(self, c: Matrix) -> Matrix | None:
+        """K c from the long product that was taken last, if c is a multiple of those coefficients, to rounding."""
+        last = self._last  # one look: another thread may put its own there
+        if last is None:
+            return None
+        largest = int(np.argmax(np.abs(last[0])))
+        if last[0][largest] == 0:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            t = float(c[largest] / last[0][largest])
+            same = self.uncancelled(c - t * last[0]) <= DIGITS * self.uncancelled(c)
+        return t * last[1] if same else None
 
     def _long_product(self, c: Matrix) -> Matrix:
-        """K c where that takes long: the last one is kept, for whoever asks for the same again."""
-        last = self._last  # another thread may put its own there
-        if last is None or not np.array_equal(last[0], c):
-            support = np.flatnonzero(c)
-            fused = self.fused
-            product = self._product(self.X, c, None) if fused is None else fused.product(support, c[support])
-            self._last = last = c.copy(), product
-        return last[1].copy()
+        """K c where that takes long; it is kept for whoever asks for the same again."""
+        known = self.known_product(c)
+        if known is not None:
+            return known
+        support = np.flatnonzero(c)
+        fused = self.fused
+        product = self._product(self.X, c, None) if fused is None else fused.product(support, c[support])
+        self._last = c.copy(), product
+        return product.copy()
 
     def norm_squared(self, c: Matrix, product: Matrix | None = None) -> float:
         """c' K c, from coordinates where they serve: the sum c' (K c) loses half the digits where it is small."""

@@ -110,7 +110,7 @@ def _descended(program: SeparableProgram, problem: Problem, start: Any) -> tuple
         status = descent.run()
         if status == FAST_SPECTRUM:
             by_name = program.source.by_name(program.feasible_dual(descent.c))
-            answer = LowRank().solve(replace(problem, start=by_name))
+            answer = LowRank().solve(problem.beginning_at(by_name))
             descent.begin(answer.values)
             status = answer.status if answer.status in (SOLVED, INTERRUPTED) else descent.run()
     except KeyboardInterrupt:
@@ -199,7 +199,7 @@ class Descent:
         else:
             self.c = _filled(program)
         coefficients = program.coefficients(self.c)
-        if self.single and not program.gram.has_product(coefficients):
+        if self.single and program.gram.known_product(coefficients) is None:
             support = np.flatnonzero(coefficients)
             self.f = np.zeros(program.gram.n)
             self.columns.add(support, coefficients[support], self.f)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from kopt.errors import InputError
 from kopt.formulation import Formulation
 from kopt.quadratic import QuadraticProgram, quadratic_program
 from kopt.sample import Sample
@@ -30,6 +32,28 @@ class Problem:
     tolerance: float = TOLERANCE
     start: Mapping[str, Any] | None = None
     watch: Watch = field(default_factory=Watch)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tolerance < 1:
+            raise InputError(
+                f"The tolerance is {self.tolerance!r}.", "Choose a relative gap between 0 and 1, such as 1e-6."
+            )
+
+    def beginning_at(self, start: Mapping[str, Any] | None) -> Problem:
+        """The same problem with another start; what has been read off the declaration is not read again.
+
+        >>> import kopt
+        >>> from kopt.examples import example
+        >>> [SoftMargin] = [f for f in kopt.discover() if f.__name__ == "SoftMargin"]
+        >>> sample = example(SoftMargin.task)
+        >>> problem = Problem(SoftMargin(), sample)
+        >>> program = problem.quadratic
+        >>> problem.beginning_at({"alpha": 0.5 * sample.costs}).quadratic is program
+        True
+        """
+        other = copy.copy(self)
+        vars(other)["start"] = start  # the fields are frozen
+        return other
 
     @cached_property
     def quadratic(self) -> QuadraticProgram | str:

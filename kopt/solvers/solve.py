@@ -12,7 +12,7 @@ import numpy as np
 
 from kopt.claim import Claim
 from kopt.errors import InputError, NoDual, SolverError
-from kopt.formulation import Formulation, Pair, check_arguments
+from kopt.formulation import Formulation, check_arguments, dual_of
 from kopt.locations import BriefTraceback
 from kopt.sample import Sample
 from kopt.solution import Attempt, Solution
@@ -65,16 +65,25 @@ def solve(
     with BriefTraceback(), Watch(callback, progress) as watch:
         check_arguments(formulation, sample)
         values = start.dual if isinstance(start, Solution) else start
-        problem = Problem(formulation, sample, "dual", _checked(tolerance), values, watch)
-        solution = _best(problem, side, method)
+        problem = Problem(formulation, sample, "dual", tolerance, values, watch)
+        solution = best_answer(problem, side, method)
     if not solution.certificate.holds(tolerance):
         subject = f"The best answer found, of {solution.method},"
         warnings.warn(doubt(solution.certificate, subject, tolerance), CertificateWarning, stacklevel=2)
     return solution
 
 
-def _best(problem: Problem, side: str | None, method: str) -> Solution:
-    """The first answer whose certificate holds, or else the one with the smallest residuals."""
+def best_answer(problem: Problem, side: str | None, method: str) -> Solution:
+    """As `solve`, for a sample that has been checked already, and without a warning.
+
+    It is the first answer whose certificate holds, or else the one with the smallest residuals.
+
+    >>> import kopt
+    >>> from kopt.examples import example
+    >>> [SoftMargin] = [f for f in kopt.discover() if f.__name__ == "SoftMargin"]
+    >>> best_answer(Problem(SoftMargin(), example(SoftMargin.task)), None, "DENSE").certificate.holds(1e-6)
+    True
+    """
     formulation, sample = problem.formulation, problem.sample
     attempts: list[Attempt] = []
     best: tuple[Certificate, Attempt, tuple[Claim, ...]] | None = None
@@ -105,7 +114,7 @@ def _tries(problem: Problem, side: str | None, method: str) -> Iterator[tuple[Pr
     formulation, sample = problem.formulation, problem.sample
     if side not in (None, "primal", "dual"):
         raise InputError(f"The side is {side!r}.", 'Choose "primal" or "dual".')
-    declared = Pair(formulation, ProductView(sample), ProductView(sample)).dual is not None
+    declared = dual_of(formulation, ProductView(sample)) is not None
     if side == "dual" and not declared:
         raise NoDual(type(formulation).__name__, 'Choose side="primal", or declare it.')
     primal = replace(problem, side="primal")
@@ -113,12 +122,6 @@ def _tries(problem: Problem, side: str | None, method: str) -> Iterator[tuple[Pr
     yield from ((first, *choice) for choice in candidates(first, method))
     if side is None and method == "auto" and first is problem:
         yield from ((primal, *choice) for choice in candidates(primal, method))
-
-
-def _checked(tolerance: float) -> float:
-    if not 0 < tolerance < 1:
-        raise InputError(f"The tolerance is {tolerance!r}.", "Choose a relative gap between 0 and 1, such as 1e-6.")
-    return tolerance
 
 
 def _timed(solver: Solver, problem: Problem) -> tuple[RawAnswer, float]:
