@@ -1,6 +1,9 @@
 """Compiled kernel values against naive ones, entry by entry."""
 
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -148,3 +151,21 @@ class TestGram:
         gram, out = Gram(Gaussian(sigma=1.0), drawn(10, 2)), np.zeros(10)
         Columns(gram).add(np.array([1, 1, 2]), np.array([1.0, 2.0, 1.0]), out, single=False)
         np.testing.assert_allclose(out, gram.dense[:, [1, 2]] @ [3.0, 1.0], rtol=1e-12)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system starts processes otherwise")
+def test_a_forked_process_has_threads_of_its_own():
+    fork = """
+import os, numpy as np
+from kopt.fused.threads import over_ranges
+filled = np.zeros(5000)
+def fill(start, stop): filled[start:stop] += 1
+over_ranges(fill, 5000)
+child = os.fork()
+if child == 0:
+    over_ranges(fill, 5000)
+    os._exit(int(filled.min() != 2))
+os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    environment = {**os.environ, "KOPT_THREADS": "2"}
+    assert subprocess.run([sys.executable, "-c", fork], timeout=60, check=False, env=environment).returncode == 0

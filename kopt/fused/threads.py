@@ -25,6 +25,10 @@ def _pool(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, thread_name_prefix="kopt")
 
 
+if hasattr(os, "register_at_fork"):  # a forked process has the pool, but none of its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 def over_ranges(work: Callable[[int, int], object], n: int) -> None:
     """Call work(start, stop) on ranges that cover 0..n-1, at the same time; it must release the interpreter's lock.
 
