@@ -19,6 +19,8 @@ Indices = NDArray[np.intp]
 #: cache while the rows pass by, of many in the second.
 FIRST_LEVEL, SECOND_LEVEL = 20_000, 400_000
 MANY_FEATURES = 40
+#: Points of which double-precision columns are held at a time.
+AT_ONCE = 8192
 #: From so many features on an entry takes longer to compute than to read from memory.
 SLOW_FEATURES = 80
 
@@ -37,7 +39,7 @@ class FusedGaussian:
         self.V = np.ascontiguousarray(V)
         self.half = np.einsum("ij,ij->i", V, V) / 2
         self.V32, self.half32 = self.V.astype(np.float32), self.half.astype(np.float32)
-        self.columns, self.columns32 = _columns(self.V, self.half), _columns(self.V32, self.half32)
+        self.columns32 = _columns(self.V32, self.half32)
 
     @property
     def slow(self) -> bool:
@@ -51,16 +53,19 @@ class FusedGaussian:
 
     def product(self, where: Indices, c: Vector) -> Vector:
         """sum_j c_j K_ij over the j in `where`, for every i; between the j themselves half of K is enough."""
-        out = np.empty(len(self.V))
-        out[where] = self._between(where, c)
-        others = np.ones(len(self.V), dtype=bool)
+        out, others = np.empty(len(self.V)), np.ones(len(self.V), dtype=bool)
         others[where] = False
         rest = np.flatnonzero(others)
-        if len(rest):
-            sums = np.zeros(len(rest))
-            rows, columns = _rows(self.V[where], self.half[where], c), _columns(self.V[rest], self.half[rest])
-            over_ranges(lambda a, b: _add(*rows, *columns, a, b, sums), len(rest))
-            out[rest] = sums
+        out[where], out[rest] = self._between(where, c), self.values(rest, where, c)
+        return out
+
+    def values(self, of: Indices, where: Indices, c: Vector) -> Vector:
+        """sum_j c_j K_ij over the j in `where`, for the i in `of`."""
+        out, rows = np.zeros(len(of)), _rows(self.V[where], self.half[where], c)
+        for start in range(0, len(of), AT_ONCE):
+            some = of[start : start + AT_ONCE]
+            columns, sums = _columns(self.V[some], self.half[some]), out[start : start + AT_ONCE]
+            over_ranges(lambda a, b, columns=columns, sums=sums: _add(*rows, *columns, a, b, sums), len(some))  # type: ignore[misc]
         return out
 
     def _between(self, where: Indices, c: Vector) -> Vector:

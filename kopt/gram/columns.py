@@ -65,6 +65,13 @@ class Columns:
         np.add.at(coefficients, where, c)
         out += self.gram.product(coefficients)
 
+    def values(self, where: Indices, c: Vector) -> Vector:
+        """(K c)_i for the few i in `where`, in double precision."""
+        if not self.single:
+            return np.asarray(self.gram.rows(where) @ c)
+        support = np.flatnonzero(c)
+        return np.asarray(self.gram.fused.values(where, support, c[support]))
+
     @cached_property
     def _kept(self) -> RowCache | None:
         """The columns that are kept; None where they are computed or read faster than from there, or none would fit."""

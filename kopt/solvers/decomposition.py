@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from kopt.errors import InputError
 from kopt.gram.columns import Columns
 from kopt.gram.pivoted import pivoted_cholesky
-from kopt.kernels.points import take
 from kopt.polyhedra import nearby_point
 from kopt.separable import SeparableProgram, separable
 from kopt.solvers.low_rank import SOLVED, LowRank
@@ -53,9 +52,9 @@ MOST_STEPS, COARSE_STEPS, COARSE = 100_000, 25_000, 1e-3
 LEAST_STEPS, STEPS_PER_VARIABLE = 500_000, 300
 #: The gap that values in single precision should show before they are computed anew in double.
 AIM = 0.7
-#: The violation is compared with so many times the error that single precision has left in f; where the estimate of
-#: it is too large for that, the error is measured at so many points.
-DRIFTED, PROBES = 0.5, 64
+#: f is computed anew where the violation is below so many times the error that single precision has left in it, and
+#: no violation is reduced below that error; where its estimate is too large, it is measured at so many points.
+DRIFTED, PROBES = 2.0, 64
 #: What a round should gain, as a part of the gap, and the rounds in a row without that after which it ends.
 WORTHWHILE, PATIENCE = 1e-4, 20
 MOST_ROUNDS = 20_000
@@ -176,6 +175,7 @@ class Descent:
         self.band: Indices | None = None
         self.few: Indices | None = None
         self.rounds = 0
+        self.coarse = True
         self.hand_over = True
         self.block: Indices = np.zeros(0, dtype=np.intp)
         self._matrix: tuple[Indices, NDArray[Any]] | None = None
@@ -232,7 +232,7 @@ class Descent:
                 last_exact = state.relative_gap
             idle = idle + 1 if last - state.value < WORTHWHILE * state.gap else 0
             last = state.value
-            if not self.exact and DRIFTED * self.drift > state.violation and self._has_drifted(state.violation):
+            if not self.exact and DRIFTED * self.drift_beside(state.violation / DRIFTED) > state.violation:
                 self.refresh()
                 state = self.state()
             where = self.working_set(state)
@@ -269,13 +269,13 @@ class Descent:
         """An estimate of the error in f since it was last exact: independent errors of the entries of K added up."""
         return self.columns.single_error * float(np.sqrt(self.drift_squared)) if self.single else 0.0
 
-    def _has_drifted(self, violation: float) -> bool:
-        """Whether f at some points is further from its value in double precision than the violation allows."""
-        gram, coefficients = self.program.gram, self.program.coefficients(self.c)
-        support = np.flatnonzero(coefficients)
-        probes = np.random.default_rng(self.rounds).integers(gram.n, size=PROBES)
-        exact = gram.kernel.evaluate(take(gram.X, probes), take(gram.X, support)) @ coefficients[support]
-        return DRIFTED * float(np.sqrt(np.mean((self.f[probes] - exact) ** 2))) > violation
+    def drift_beside(self, size: float) -> float:
+        """The error in f: the estimate if that is below some size, otherwise measured at a few points."""
+        if self.drift <= size:
+            return self.drift
+        probes = np.random.default_rng(self.rounds).integers(self.program.gram.n, size=PROBES)
+        exact = self.columns.values(probes, self.program.coefficients(self.c))
+        return float(np.sqrt(np.mean((self.f[probes] - exact) ** 2)))
 
     def _report(self, state: State) -> None:
         values = self.program.source.map_of_values, self.program.factor
@@ -404,7 +404,8 @@ class Descent:
         p, in_band = self.program, len(self.block) == 0
         points = p.points[where]
         K = self._matrix_of(where, points)
-        coarse = not in_band or (K.dtype == np.float32 and state.violation > COARSE * np.abs(state.slope).max())
+        rough = state.violation > COARSE * np.abs(state.slope).max()
+        coarse = self.coarse and (not in_band or (K.dtype == np.float32 and rough))
         real = K.dtype if coarse else np.float64
         most = min(COARSE_STEPS if coarse else MOST_STEPS, self.steps_left)
         diagonal = (np.diagonal(K) + p.shift[where]).astype(real)
@@ -413,6 +414,8 @@ class Descent:
         # The gap falls with the violation: no further than needed.
         needed = AIM / 2 * self.problem.tolerance / state.relative_gap if state.relative_gap > 0 else 1.0
         goal = max((BAND_REDUCTION if in_band else REDUCTION) * state.violation, needed * state.violation, rounding)
+        if not self.exact:
+            goal = max(goal, self.drift_beside(goal))
         box = p.width[where], p.lower[where], p.upper[where]
         if len(p.totals):
             G += self.rho[p.group[where]].astype(real)
@@ -423,6 +426,7 @@ class Descent:
         if steps < 0:
             return None
         self.steps_left -= steps
+        self.coarse = self.coarse and not (coarse and steps == most)
         change = c - self.c[where]
         changed = np.flatnonzero(change)
         self.columns.add(points[changed], change[changed], self.f, self.single)
