@@ -4,6 +4,9 @@ import re
 from pathlib import Path
 
 from kopt.cli import main
+from tests.benchmarks.document import read
+from tests.benchmarks.report import markdown
+from tests.benchmarks.solvers import FIGURES
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -49,3 +52,8 @@ def test_the_table_of_formulations_is_what_is_printed(capsys):
     assert main(["list", "--markdown"]) == 0
     [shown] = re.findall(r"<!-- library -->\n(.*?)<!-- end of library -->", README, flags=re.DOTALL)
     assert shown == capsys.readouterr().out
+
+
+def test_the_table_of_the_benchmark_is_that_of_its_figures():
+    [shown] = re.findall(r"<!-- benchmark -->\n(.*?)<!-- end of benchmark -->", README, flags=re.DOTALL)
+    assert shown.rstrip("\n") == markdown(read(FIGURES))
