@@ -7,6 +7,7 @@ import dataclasses
 import sys
 import warnings
 from collections import Counter
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -47,11 +48,18 @@ def judged(cls: type[kopt.Formulation], cell: tuple[float, float, str]) -> Judge
     scale, cost, shape = cell
     values = {"nu": 0.43, "epsilon": 0.1, "delta": 0.1, "p": 1.7}
     parameters = {field.name: values.get(field.name, cost) for field in dataclasses.fields(cls)}
+    return _judged(cls, tuple(parameters.items()), scale, shape)
 
+
+# Cells that differ in a cost that the formulation does not have are one cell.
+@cache
+def _judged(
+    cls: type[kopt.Formulation], parameters: tuple[tuple[str, float], ...], scale: float, shape: str
+) -> Judgement | None:
     class OnThisCell(cls):
         @classmethod
         def instances(cls, rng):
-            yield cls(**parameters), sample(cls.task, scale, shape)
+            yield cls(**dict(parameters)), sample(cls.task, scale, shape)
 
     try:
         return referee(OnThisCell).judgement
