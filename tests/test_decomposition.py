@@ -20,7 +20,8 @@ from formulations.novelty import Hypersphere, NuHypersphere, OneClass
 from formulations.regression import EpsilonInsensitive, NuRegression, QuadraticEpsilonInsensitive
 from kopt import CertificateWarning, InputError, Sample
 from kopt.kernels import FromFunction, Gaussian, Linear, Polynomial
-from kopt.solvers import Problem, decomposition
+from kopt.solvers import Problem, descent
+from kopt.solvers import working_sets as working_sets_module
 from kopt.solvers.decomposition import Decomposition
 from tests.instances import KERNELS, instance
 from tests.test_separable import ACCEPTED, REFUSED
@@ -50,8 +51,9 @@ def points(n: int, seed: int = 0) -> Sample:
 def working_sets(request, monkeypatch):
     """The two ways in which variables are worked on; the second in single precision where the kernel has it."""
     if request.param == "few at a time":
-        monkeypatch.setattr(decomposition, "ALL", 4)
-        monkeypatch.setattr(decomposition, "BLOCK", 8)
+        monkeypatch.setattr(descent, "ALL", 4)
+        monkeypatch.setattr(working_sets_module, "BLOCK", 8)
+        monkeypatch.setattr(working_sets_module, "FEW", 4)
 
 
 class TestConformance:
