@@ -47,6 +47,14 @@ def test_the_optimum_is_the_reference_s(solver: Solver, name: str, kernel: str, 
     assert solution.value == pytest.approx(given.optimum, rel=VALUE, abs=VALUE)
 
 
+@pytest.mark.parametrize(
+    "case", [("NuRegression", "gaussian", 12), ("HardMargin", "linear", 2)], ids=lambda case: case[0]
+)
+def test_low_rank_gets_on_where_the_next_bound_is_always_near(case: tuple[str, str, int]):
+    given = instance(*case)
+    assert kopt.solve(given.formulation, given.sample, method="LOW_RANK").certificate.holds(CERTIFIED)
+
+
 def refused_with(reason: str, solver: Solver, given: Instance) -> None:
     """Assert that a reason reads as the end of a sentence, and is what the user is told."""
     assert re.fullmatch(r"\w+( \S+){3,}", reason)
