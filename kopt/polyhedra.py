@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import cvxpy as cp
@@ -13,9 +14,11 @@ from kopt.cones import Cone, Free, NonNegative
 from kopt.errors import InputError
 from kopt.gradients import affine_parts
 from kopt.program import Program
-from kopt.projection import Polyhedron, project
+from kopt.projection import ROUNDING, Polyhedron, corrected, project
 
 MOST_ROWS = 64
+#: A row missed by this part of its terms, or less, is missed by rounding alone.
+ROUNDED = 1e-9
 
 
 def split(stacked: np.ndarray, variables: Mapping[str, cp.Variable]) -> dict[str, np.ndarray]:
@@ -90,22 +93,28 @@ def nearby_point(z: np.ndarray, polyhedron: Polyhedron) -> np.ndarray:
 
     The projection would move every coordinate a little, and a product by K with all points costs more than one with
     the support vectors.
+
+    >>> whole = Polyhedron(np.zeros(3), np.full(3, 0.5), np.ones((1, 3)), [1.0])
+    >>> nearby_point(np.array([0.5, 0.5, 1e-13]), whole).tolist()
+    [0.5, 0.5, 0.0]
     """
     lower, upper = polyhedron.box
     start = np.clip(z, lower, upper)
     free = np.flatnonzero((lower < start) & (start < upper))
-    if 0 < len(free) < len(start):
+    if 0 < len(free) < len(start) and not _is_rounded(start, polyhedron):
         fixed = np.where((lower < start) & (start < upper), 0.0, start)
         A, b = _restricted(polyhedron.A, polyhedron.b, free, fixed)
         G, h = _restricted(polyhedron.G, polyhedron.h, free, fixed)
-        try:
+        # Where there is no such point the coordinates at their bounds have to move as well.
+        with suppress(InputError):
             start[free] = project(start[free], Polyhedron(lower[free], upper[free], A, b, G, h)).point
-        except InputError:
-            pass  # no such point: the coordinates at their bounds have to move as well
-        else:
-            if polyhedron.contains(start):
-                return start
-    return project(z, polyhedron).point
+    return corrected(start, polyhedron) if _is_rounded(start, polyhedron) else project(z, polyhedron).point
+
+
+def _is_rounded(z: np.ndarray, polyhedron: Polyhedron) -> bool:
+    """Whether a point in the box meets the rows but for rounding, in it or in the rows."""
+    _, excused = polyhedron.residuals(z)
+    return bool(np.all(polyhedron.violations(z) <= ROUNDED / ROUNDING * excused))
 
 
 def _restricted(rows: Any, side: Any, free: np.ndarray, fixed: np.ndarray) -> tuple[Any, np.ndarray]:

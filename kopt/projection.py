@@ -130,7 +130,7 @@ def project(z0: ArrayLike, polyhedron: Polyhedron) -> Projection:
         )
     if polyhedron.contains(start):
         return Projection(start, 0.0, 0.0)
-    point = _correct(_Dual(polyhedron).maximise(start), polyhedron)
+    point = corrected(_Dual(polyhedron).maximise(start), polyhedron)
     change = np.abs(point - start)
     largest = float(change.max(initial=0.0))
     # Scaled, because the squares of a far z0 overflow.
@@ -247,8 +247,13 @@ class _Dual:
             raise _empty(f"at least {excess / weight.sum():.3g}", np.flatnonzero(weight > 1e-6 * weight.max()))
 
 
-def _correct(z: Vector, polyhedron: Polyhedron) -> Vector:
-    """Take what is left of the residuals off coordinates inside the box, off those at bounds only if need be."""
+def corrected(z: Vector, polyhedron: Polyhedron) -> Vector:
+    """Take small residuals off coordinates inside the box, off those at bounds only if need be.
+
+    >>> half = Polyhedron(np.zeros(3), np.ones(3), A=np.ones((1, 3)), b=[1.5])
+    >>> corrected(np.array([1.0, 0.25, 0.0]), half).tolist()
+    [1.0, 0.5, 0.0]
+    """
     B, _, equality = polyhedron.rows
     length = _lengths(B)
     for _ in range(CORRECTIONS):

@@ -5,13 +5,17 @@ import pytest
 
 import kopt
 from formulations.classification import SoftMargin
+from formulations.novelty import OneClass
 from formulations.ranking import NuRanking, OrderedNuRanking
 from formulations.regression import NuRegression
 from kopt import CertificateWarning, Sample
 from kopt.kernels import Gaussian
-from kopt.solvers import Problem, blocks
+from kopt.polyhedra import nearby_point
+from kopt.solvers import Problem, block_descent
+from kopt.solvers.block_descent import Descent
 from kopt.solvers.blocks import Blocks
 from kopt.solvers.choice import candidates
+from kopt.solvers.linear_programs import sparse_point
 from tests.instances import KERNELS, instance
 from tests.tolerances import CERTIFIED, VALUE
 
@@ -30,7 +34,7 @@ def solve(formulation, sample, **options):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK", 12)
+    monkeypatch.setattr(block_descent, "BLOCK", 12)
 
 
 @pytest.mark.parametrize("kernel", list(KERNELS))
@@ -57,6 +61,35 @@ def test_a_ranking_in_several_blocks():
     assert solution.certificate.holds(CERTIFIED)
     assert len(solution.history) > 1
     assert solution.value == pytest.approx(kopt.solve(NuRanking(nu=0.5), sample, method="DENSE").value, rel=VALUE)
+
+
+class TestVariablesThatRoundingMovesOffTheirBounds:
+    """Where nu l is an integer all variables of a vertex are at their bounds, and its rows hold but for rounding."""
+
+    @pytest.mark.parametrize(("n", "nu"), [(4000, 0.9), (7000, 0.9), (10000, 0.5), (10000, 0.9), (10000, 1.0)])
+    def test_a_descent_begins_at_a_vertex(self, n, nu):
+        problem = Problem(OneClass(nu=nu), Sample(np.random.default_rng(0).standard_normal((n, 2))))
+        feasible = problem.quadratic.feasible
+        descent = Descent(problem.quadratic, problem)
+        assert descent.begin(None)
+        assert feasible.contains(descent.z)
+        for z in (descent.z, nearby_point(sparse_point(feasible), feasible)):
+            assert np.sum((feasible.lower < z) & (z < feasible.upper)) <= 1
+
+    def test_it_converges(self):
+        sample = Sample(np.random.default_rng(0).standard_normal((7000, 2)) + 1.0)
+        solution = solve(OneClass(nu=0.9), sample)
+        assert solution.certificate.holds(CERTIFIED)
+
+    @pytest.mark.parametrize("off", [1e-16, 1e-10])
+    def test_a_start_near_its_bounds_is_taken_to_be_there(self, off):
+        sample = ranks(600)
+        solution = solve(NuRanking(nu=1.0), sample)
+        start = {name: value + off * np.max(value) for name, value in solution.dual.items()}
+        problem = Problem(NuRanking(nu=1.0), sample, start=start)
+        descent = Descent(problem.quadratic, problem)
+        assert descent.begin(start)
+        assert np.sum(descent.inside) < 200
 
 
 def test_duplicate_points(small_blocks):

@@ -1,5 +1,6 @@
 """Duals without inequalities, solved as one linear system: exactly, and by conjugate gradients where K is too large."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -14,11 +15,11 @@ from kopt.gram import Gram
 from kopt.kernels import Gaussian, Linear, Precomputed
 from kopt.projection import Polyhedron
 from kopt.quadratic import KernelTerm, QuadraticProgram
-from kopt.solvers import Problem, conjugate_gradients, linear_system
+from kopt.solvers import Problem, conjugate_gradients, linear_system, preconditioner
 from kopt.solvers.equality_program import EqualityProgram
 from kopt.solvers.factorisation import minimiser
 from kopt.solvers.linear_system import LinearSystem
-from kopt.solvers.preconditioner import Preconditioner, partial_cholesky
+from kopt.solvers.preconditioner import Preconditioner
 from kopt.solvers.solver import INTERRUPTED
 from tests.instances import BY_NAME, KERNELS, instance
 from tests.test_conformance import degenerate
@@ -452,35 +453,9 @@ class TestEnds:
 
 
 class TestPreconditioner:
-    @pytest.mark.parametrize("rank", [3, 17, 60])
-    def test_the_rest_of_a_partial_factor_is_positive(self, rank):
-        rng = np.random.default_rng(8)
-        gram = Gram(Gaussian(sigma=0.7), np.repeat(rng.standard_normal((30, 2)), 2, axis=0))
-        L, rest = partial_cholesky(gram, rank)
-        left = gram.dense - L @ L.T
-        assert L.shape[1] == min(rank, 30)
-        assert np.linalg.eigvalsh(left).min() >= -1e-12
-        np.testing.assert_allclose(rest, np.diag(left), atol=1e-12)
-
-    def test_it_stops_when_enough_is_done(self):
-        gram = Gram(Gaussian(sigma=1.0), np.linspace(0.0, 1.0, 500)[:, None])
-        L, rest = partial_cholesky(gram, 400, enough=1e-3)
-        assert L.shape[1] < 200
-        assert rest.sum() <= 1e-3
-
-    def test_points_at_the_origin_have_no_factor(self):
-        gram = Gram(Precomputed(np.zeros((5, 5))), np.arange(5))
-        L, rest = partial_cholesky(gram, 3)
-        assert L.shape == (5, 0)
-        assert not rest.any()
-
-    def test_points_of_no_length_are_left_out(self):
-        gram = Gram(Precomputed(np.diag([1.0, *np.full(9, 1e-12)])), np.arange(10))
-        L, _ = partial_cholesky(gram, 5)
-        assert L.shape == (10, 1)
-
     @pytest.mark.parametrize("m", [0, 2])
-    def test_with_a_whole_factor_it_is_the_inverse(self, m):
+    def test_with_a_whole_factor_it_is_the_inverse(self, monkeypatch, m):
+        monkeypatch.setattr(preconditioner, "NEGLIGIBLE", 0.0)
         rng = np.random.default_rng(9)
         A = rng.standard_normal((m, 9))
         program = EqualityProgram(quadratic(positive(rng, 9), rng.uniform(1.0, 2.0, 9), np.ones(9), A, np.zeros(m)))
@@ -488,3 +463,14 @@ class TestPreconditioner:
         x = Preconditioner(program, rank=9)(slope)
         np.testing.assert_allclose(program.W.T @ x, np.zeros(m), atol=1e-12)
         np.testing.assert_allclose(program.within(program.product(x)), program.within(slope), atol=1e-10)
+
+    def test_explicit_features_are_the_factor_where_they_are_few_enough(self):
+        X = np.random.default_rng(10).standard_normal((20, 3))
+        term = KernelTerm(0.5, Gram(Linear(), X), sp.csr_array(np.eye(20)))
+        program = EqualityProgram(replace(quadratic(np.eye(20), np.ones(20), np.ones(20)), terms=(term,)))
+        F, rest = preconditioner._factor(program, rank=3)
+        np.testing.assert_allclose(F, program.unit[:, None] * X)
+        assert not rest.any()
+        F, rest = preconditioner._factor(program, rank=2)
+        assert F.shape == (20, 2)
+        assert rest.max() > 0

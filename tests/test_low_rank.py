@@ -136,6 +136,18 @@ def test_the_rank_stays_within_the_most_and_can_be_raised_later():
     np.testing.assert_allclose(more.L @ more.L.T, gram.dense, atol=2e-10)
 
 
+def test_it_stops_when_enough_of_the_trace_is_there():
+    gram = Gram(Gaussian(1.0), np.linspace(0.0, 1.0, 500)[:, None])
+    part, whole = (pivoted_cholesky(gram, 0.0, enough=enough) for enough in (1e-3, 0.0))
+    assert part.trace <= 1e-3
+    assert part.rank < whole.rank
+    assert pivoted_cholesky(gram, 0.0, enough=501.0).rank == 0
+
+
+def test_points_of_no_length_are_left_out():
+    assert pivoted_cholesky(given(np.diag([1.0, *np.full(9, 1e-12)])), 1e-10).rank == 1
+
+
 def test_a_matrix_with_a_negative_eigenvalue_is_not_followed_into_it():
     K = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     part = pivoted_cholesky(given(K), 1e-6)

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from kopt.errors import InputError
-from kopt.projection import Polyhedron, _correct, project
+from kopt.projection import Polyhedron, corrected, project
 
 EPS = np.finfo(float).eps
 INF = math.inf
@@ -291,8 +291,8 @@ def test_a_point_just_beyond_rounding_moves_by_rounding():
 
 def test_the_correction_leaves_bounds_only_when_no_coordinate_is_free():
     half = Polyhedron(np.zeros(3), np.ones(3), A=np.ones((1, 3)), b=[1.5])
-    assert _correct(np.array([1.0, 0.25, 0.0]), half).tolist() == [1.0, 0.5, 0.0]
-    assert _correct(np.array([1.0, 0.0, 0.0]), half).tolist() == [1.0, 0.25, 0.25]
+    assert corrected(np.array([1.0, 0.25, 0.0]), half).tolist() == [1.0, 0.5, 0.0]
+    assert corrected(np.array([1.0, 0.0, 0.0]), half).tolist() == [1.0, 0.25, 0.25]
 
 
 @pytest.mark.parametrize("angle", [1e-2, 1e-3, 1e-4])

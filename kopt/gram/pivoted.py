@@ -55,12 +55,14 @@ def pivoted_cholesky(
     most: int | None = None,
     indices: ArrayLike | None = None,
     start: PartialCholesky | None = None,
+    enough: float = 0.0,
 ) -> PartialCholesky:
     """L with K = L L' + rest: columns are added until the rest is small, or until there are `most`.
 
     tolerance   the largest diagonal entry of the rest, relative to the largest of K
     indices     the points that K is taken on, all where none are given; pivots are positions among them
     start       a decomposition of the same matrix, to go on from
+    enough      a trace of the rest that is small enough whatever its largest entry
 
     Each step takes several pivots at once: of the points whose diagonal entry in the rest is nearly the largest, those
     that keep it when the others are taken. All earlier columns are then read once for the step, not once for each
@@ -73,7 +75,7 @@ def pivoted_cholesky(
     (3, True)
     """
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused with a sentence
-        return _extended(_Values(gram, indices), tolerance, most, start)
+        return _extended(_Values(gram, indices), tolerance, most, start, enough)
 
 
 class _Values:
@@ -100,14 +102,16 @@ class _Values:
         return finite(self._gram.kernel.evaluate(X, X))
 
 
-def _extended(values: _Values, tolerance: float, most: int | None, start: PartialCholesky | None) -> PartialCholesky:
+def _extended(
+    values: _Values, tolerance: float, most: int | None, start: PartialCholesky | None, enough: float
+) -> PartialCholesky:
     n = len(values.diagonal)
     most = n if most is None else min(most, n)
     smallest = max(tolerance, ROUNDING) * float(values.diagonal.max(initial=0.0))
     rows = np.empty((min(FIRST_COLUMNS, most), n)) if start is None else start.L.T
     pivots = np.empty(0, dtype=np.intp) if start is None else start.pivots
     remaining = values.diagonal if start is None else start.remaining
-    while len(pivots) < most and remaining.max() > smallest:
+    while len(pivots) < most and remaining.max() > smallest and remaining.sum() > enough:
         rank = len(pivots)
         new, U = _next_pivots(values, rows[:rank], remaining, smallest, most - rank)
         # The diagonal of U varies by no more than a factor of two: its inverse is harmless.

@@ -15,6 +15,8 @@ MOST_ITERATIONS = 100
 PATIENCE = 6
 #: How much of the way to the nearest bound a step goes.
 STEP = 0.99
+#: After so many of these the steps go towards the centre: to products that all are this part of their mean.
+IDLE, CENTRED = 3, 0.3
 #: The start keeps this fraction of the width of the box, or of the size of the variables, from the bounds.
 INSIDE = 0.1
 #: Added to the diagonal, relative to it: without bounds or close to the optimum nothing else keeps it from 0.
@@ -214,7 +216,7 @@ def _iterate(program: LowRankProgram, accuracy: float) -> tuple[_Measured, int, 
             return best, iteration, CONVERGED
         if since >= PATIENCE:
             return best, iteration, STALLED
-        at = _next(program, now, bounded)
+        at = _next(program, now, bounded, CENTRED if since >= IDLE else 0.0)
         if at is None or not at.is_finite():
             return best, iteration + 1, STALLED
         now = _measure(program, at)
@@ -270,8 +272,12 @@ def _mean(values: np.ndarray) -> float:
     return float(values.sum()) / max(1, values.size)
 
 
-def _next(program: LowRankProgram, now: _Measured, bounded: np.ndarray) -> _Point | None:
-    """The point after one predictor and one corrector; None where the Newton system cannot be factorised."""
+def _next(program: LowRankProgram, now: _Measured, bounded: np.ndarray, centred: float) -> _Point | None:
+    """The point after one predictor and one corrector; None where the Newton system cannot be factorised.
+
+    Where `centred` is not 0 one step goes to products of distances and multipliers that all are this part of their
+    mean: where they differ too much, the next bound is always near.
+    """
     at, count = now.at, max(1, np.count_nonzero(bounded))
     try:
         newton = _Newton(program, np.sum(at.s / at.x, axis=0))
@@ -281,7 +287,10 @@ def _next(program: LowRankProgram, now: _Measured, bounded: np.ndarray) -> _Poin
     ahead = at.moved(_longest(at, predictor), predictor)
     average, predicted = np.sum(at.x * at.s) / count, np.sum(ahead.x * ahead.s) / count
     target = average * (max(0.0, predicted) / average) ** 3 if average > 0 else 0.0
-    step = _direction(newton, now, bounded, target - at.x * at.s - predictor.x * predictor.s, MOST_REFINEMENTS)
+    second = predictor.x * predictor.s
+    if centred:
+        target, second = centred * average, np.zeros_like(second)
+    step = _direction(newton, now, bounded, target - at.x * at.s - second, MOST_REFINEMENTS)
     return at.moved(min(1.0, STEP * _longest(at, step)), step)
 
 

@@ -6,11 +6,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from kopt.gram import Gram
-from kopt.solvers.equality_program import EPS, EqualityProgram, Matrix, Vector
+from kopt.gram.pivoted import pivoted_cholesky
+from kopt.solvers.equality_program import EqualityProgram, Matrix, Vector
 
-#: Columns that are added at a time.
-BLOCK = 128
-# Eigenvalues among new columns that count as 0, relative to the largest diagonal entry of K.
+# Diagonal entries of the rest that count as 0, relative to the largest of K.
 DEPENDENT = 1e-10
 # The least entry of d: far above rounding, and far below any curvature that counts.
 LEAST = 1e-8
@@ -59,39 +58,15 @@ def _factor(program: EqualityProgram, rank: int) -> tuple[Matrix, Vector]:
     for term in program.program.terms:
         columns = program.columns(term)
         enough = NEGLIGIBLE * float(program.shift.mean() * term.gram.diagonal.mean())
-        L, remaining = partial_cholesky(term.gram, rank, enough)
+        L, remaining = _partial(term.gram, rank, enough)
         factors.append(program.within(columns.T @ L))
         rest += columns.power(2).T @ remaining
     return factors[0] if len(factors) == 1 else np.hstack([np.zeros((program.size, 0)), *factors]), rest
 
 
-def partial_cholesky(gram: Gram, rank: int, enough: float = 0.0) -> tuple[Matrix, Vector]:
-    """L with K = L L' + rest, and the diagonal of the rest, which is positive semi-definite.
-
-    Columns are added until the trace of the rest is `enough` or L has `rank` of them. Pivots are drawn with
-    probabilities proportional to the diagonal that is left, from the same seed each time. Explicit features are L
-    themselves where they are few enough.
-
-    >>> from kopt.kernels import Gaussian
-    >>> gram = Gram(Gaussian(sigma=2.0), np.linspace(0, 1, 50)[:, None])
-    >>> L, rest = partial_cholesky(gram, rank=64, enough=1e-6)
-    >>> L.shape[1] < 50, bool(abs(gram.dense - L @ L.T).max() < 1e-6)
-    (True, True)
-    """
+def _partial(gram: Gram, rank: int, enough: float) -> tuple[Matrix, Vector]:
+    """L with K = L L' + rest, and the diagonal of the rest; explicit features are L where they are few enough."""
     if gram.features is not None and gram.features.shape[1] <= rank:
         return gram.features, np.zeros(gram.n)
-    rng = np.random.default_rng(0)
-    L, k, rest = np.empty((gram.n, min(rank, gram.n))), 0, np.maximum(gram.diagonal, 0.0)
-    smallest = DEPENDENT * float(rest.max())
-    while k < L.shape[1] and rest.sum() > max(enough, gram.n * EPS * gram.diagonal.sum()):
-        count = min(BLOCK, L.shape[1] - k, int(np.count_nonzero(rest)))
-        pivots = rng.choice(gram.n, count, replace=False, p=rest / rest.sum())
-        columns = gram.rows(pivots).T - L[:, :k] @ L[pivots, :k].T
-        values, V = np.linalg.eigh(columns[pivots])
-        kept = values > smallest
-        new = columns @ (V[:, kept] / np.sqrt(values[kept]))
-        L[:, k : k + new.shape[1]] = new
-        k += new.shape[1]
-        rest = np.maximum(rest - np.sum(new**2, axis=1), 0.0)
-        rest[pivots] = 0.0
-    return L[:, :k], rest
+    part = pivoted_cholesky(gram, DEPENDENT, rank, enough=enough)
+    return part.L, part.remaining
