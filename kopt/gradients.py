@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import cvxpy as cp
@@ -18,10 +18,12 @@ KEPT = "_kopt_slopes"
 
 def gradients_of(expression: cp.Expression) -> dict[cp.Variable, Any]:
     """CVXPY's gradient by variable; None where it has none, at this point or for this atom."""
-    if expression.is_affine() and not expression.is_constant():
-        if KEPT not in expression.__dict__:
-            expression.__dict__[KEPT] = _slopes_of_affine(expression)
-        return dict(expression.__dict__[KEPT])
+    if expression.is_affine() and not expression.is_constant() and not expression.parameters():
+        # A few affine atoms, such as x ** 1, have no coefficients that could be read off.
+        with suppress(NotImplementedError):
+            if KEPT not in expression.__dict__:
+                expression.__dict__[KEPT] = _slopes_of_affine(expression)
+            return dict(expression.__dict__[KEPT])
     try:
         with np.errstate(all="ignore"):
             return dict(expression.grad)
@@ -33,9 +35,12 @@ def affine_parts(expression: cp.Expression) -> tuple[dict[int, sp.csr_array], np
     """The Jacobian of an affine expression by variable id (entries x variable size), and its value at 0."""
     with restored(expression.variables()):
         for variable in expression.variables():
+            variable.save_value(np.ones(variable.shape))  # CVXPY has no gradient of x ** 1 at 0
+        gradients = gradients_of(expression)
+        for variable in expression.variables():
             variable.save_value(np.zeros(variable.shape))
         offset = np.asarray(expression.value, dtype=float).ravel(order="F")
-    return {v.id: sp.csr_array(g.T) for v, g in gradients_of(expression).items()}, offset
+    return {v.id: sp.csr_array(g.T) for v, g in gradients.items()}, offset
 
 
 def _slopes_of_affine(expression: cp.Expression) -> dict[cp.Variable, sp.csc_array]:

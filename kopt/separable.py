@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class SeparableProgram:
         """The number of variables."""
         return len(self.points)
 
-    @property
+    @cached_property
     def one_per_point(self) -> bool:
         """Whether the variables are the coefficients of the points, in their order."""
         return self.size == self.gram.n and bool(np.all(self.points == np.arange(self.size)))

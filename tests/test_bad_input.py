@@ -318,7 +318,7 @@ def test_an_unknown_method(method):
 )
 def test_a_method_that_cannot_take_the_problem(formulation, y, side, reason):
     call = lambda: kopt.solve(formulation, Sample(X, y), side=side, method="DENSE")  # noqa: E731
-    refusal(call, "DENSE cannot solve", reason, 'method="CLARABEL"')
+    refusal(call, "DENSE cannot solve", reason, "Choose one of CLARABEL")
 
 
 ANSWERS = {

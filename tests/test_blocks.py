@@ -88,7 +88,7 @@ class TestVariablesThatRoundingMovesOffTheirBounds:
         start = {name: value + off * np.max(value) for name, value in solution.dual.items()}
         problem = Problem(NuRanking(nu=1.0), sample, start=start)
         descent = Descent(problem.quadratic, problem)
-        assert descent.begin(start)
+        assert descent.begin(problem.stacked_start())
         assert np.sum(descent.inside) < 200
 
 

@@ -1,6 +1,7 @@
 """Decomposition: every machine it takes against the reference, in every size of working set, and in bad weather."""
 
 import warnings
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ from kopt.kernels import FromFunction, Gaussian, Linear, Polynomial
 from kopt.solvers import Problem, descent
 from kopt.solvers import working_sets as working_sets_module
 from kopt.solvers.decomposition import Decomposition
+from kopt.solvers.dense import Dense
+from kopt.verify.certificate import certify
 from tests.instances import KERNELS, instance
 from tests.test_separable import ACCEPTED, REFUSED
 from tests.tolerances import CERTIFIED, VALUE
@@ -163,9 +166,23 @@ class TestRuns:
         assert len(again.history) == 2 < len(first.history)  # in single precision, and again in double
         np.testing.assert_allclose(again.dual.alpha, first.dual.alpha, atol=1e-12)
 
-    @pytest.mark.parametrize("wrong", [{"beta": 1.0}, {"alpha": np.ones(3)}, {"alpha": np.full(60, np.nan)}])
-    def test_a_start_that_does_not_fit_is_not_used(self, wrong):
-        assert solve(SoftMargin(C=1.0), classes(60), start=wrong).certificate.holds(CERTIFIED)
+    @pytest.mark.parametrize(
+        ("wrong", "said"),
+        [
+            ({"beta": 1.0}, "names 'beta', which is no variable of the dual. Give values for alpha."),
+            ({}, "has no value for alpha. Give values for alpha."),
+            (
+                {"alpha": np.ones(3)},
+                r"has alpha of shape \(3,\), or not finite, where the dual has \(60,\). Start from",
+            ),
+            ({"alpha": np.full(60, np.nan)}, ".*or not finite"),
+            (5, "is of type int. Give a solution"),
+        ],
+    )
+    @pytest.mark.parametrize("method", ["auto", "DECOMPOSITION", "LOW_RANK", "BLOCKS"])
+    def test_a_start_that_does_not_fit_is_refused(self, wrong, said, method):
+        with pytest.raises(InputError, match="The start " + said):
+            kopt.solve(SoftMargin(C=1.0), classes(60), method=method, start=wrong)
 
     def test_an_infeasible_start_is_made_feasible(self):
         rng = np.random.default_rng(0)
@@ -183,6 +200,38 @@ class TestRuns:
         assert len(solution.attempts) == 1
         bounds = solution.certificate.bounds
         assert bounds.lower <= kopt.solve(SoftMargin(C=1.0), classes(2500)).value <= bounds.upper < np.inf
+
+    def test_an_interrupt_of_a_later_method_costs_no_answer(self, monkeypatch):
+        def interrupt(self, problem):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Dense, "solve", interrupt)
+        with pytest.warns(CertificateWarning):
+            solution = kopt.solve(SoftMargin(C=1.0), classes(1200), tolerance=1e-17)
+        assert [attempt.method for attempt in solution.attempts] == ["DECOMPOSITION"]
+        assert solution.certificate.holds(1e-9)
+
+    def test_an_interrupt_of_the_certificate_ends_the_work_after_it(self, monkeypatch):
+        interrupts = iter([True])
+
+        def interrupted(*arguments):
+            if next(interrupts, False):
+                raise KeyboardInterrupt
+            return certify(*arguments)
+
+        monkeypatch.setattr(import_module("kopt.solvers.solve"), "certify", interrupted)
+        with pytest.warns(CertificateWarning):
+            solution = kopt.solve(SoftMargin(C=1.0), classes(1200), tolerance=1e-17)
+        assert [attempt.method for attempt in solution.attempts] == ["DECOMPOSITION"]
+        assert solution.certificate.holds(1e-9)
+
+    def test_where_memory_is_short_the_answer_that_there_is_comes_with_a_warning(self):
+        sample = classes(1200)
+        sample = Sample(sample.X, sample.y, kernel=sample.gram().kernel, budget=2_000_000)
+        with pytest.warns(CertificateWarning):
+            solution = kopt.solve(SoftMargin(C=1.0), sample, tolerance=1e-17)
+        assert solution.certificate.holds(1e-9)
+        assert not {attempt.method for attempt in solution.attempts} & {"DENSE", "CLARABEL", "ECOS", "SCS"}
 
     def test_the_same_again_whatever_the_number_of_threads(self, monkeypatch):
         answers = []
@@ -216,7 +265,7 @@ class TestBadWeather:
         X, y = make_moons(120, noise=0.3, random_state=0)
         with pytest.warns(CertificateWarning):
             solution = solve(SoftMargin(C=1e8), Sample(X, 2 * y - 1, kernel=Linear()))
-        assert solution.attempts[0].status == "stalled"
+        assert solution.attempts[0].status == "too many steps"
         assert solution.certificate.bounds.consistent
 
     def test_where_it_stalls_the_automatic_choice_goes_on(self):

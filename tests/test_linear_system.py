@@ -411,8 +411,9 @@ class TestStart:
 
     @pytest.mark.parametrize("beta", [np.zeros(7), np.full(300, np.nan)])
     def test_one_of_another_sample_is_refused(self, beta):
+        problem = beyond_memory("Ridge")
         with pytest.raises(kopt.InputError, match="The start has beta of shape"):
-            LinearSystem().solve(beyond_memory("Ridge", start={"beta": beta}))
+            kopt.solve(problem.formulation, problem.sample, method="LINEAR_SYSTEM", start={"beta": beta})
 
 
 class TestEnds:

@@ -28,7 +28,7 @@ from kopt.quadratic import QuadraticProgram
 from kopt.solvers import CertificateWarning, Problem, low_rank
 from kopt.solvers.dense import minimise as piqp
 from kopt.solvers.interior_point import MOST_ITERATIONS, LowRankProgram, _Newton, minimise
-from kopt.solvers.low_rank import LowRank, _gap, _implied_box, _lowest, _Point
+from kopt.solvers.low_rank import COPIES, LowRank, _gap, _implied_box, _lowest, _Point
 from kopt.solvers.solver import INTERRUPTED
 from tests.benchmarks.problems import mc
 from tests.instances import data
@@ -352,7 +352,7 @@ def test_most_points_rest_exactly_at_their_bounds(tolerances, monkeypatch):
 
 def test_rounds_make_up_for_a_rank_that_is_too_low():
     every = moons(600)
-    sample = kopt.Sample(every.X, every.y, kernel=Gaussian.from_gamma(1.0), budget=8 * 600 * 80)
+    sample = kopt.Sample(every.X, every.y, kernel=Gaussian.from_gamma(1.0), budget=8 * 600 * 80 * COPIES)
     answer = LowRank().solve(problem := Problem(SoftMargin(C=1.0), sample))
     assert answer.status == "solved"
     assert problem.watch.history[0].relative_gap > CERTIFIED
@@ -388,7 +388,7 @@ def test_the_rank_is_raised_where_it_was_not_enough():
 
 def test_the_budget_bounds_the_rank():
     every = sample_of(SoftMargin.task, Linear())
-    sample = kopt.Sample(every.X, every.y, kernel=Gaussian(0.3), budget=8 * 120 * 10)
+    sample = kopt.Sample(every.X, every.y, kernel=Gaussian(0.3), budget=8 * 120 * 10 * COPIES)
     answer = LowRank().solve(Problem(SoftMargin(C=100.0), sample))
     assert answer.status.startswith("not solved: at rank 10, ")
 

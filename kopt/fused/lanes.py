@@ -10,8 +10,16 @@ from typing import Any
 
 from llvmlite import binding, ir
 
+
+def _has_wide_registers() -> bool:
+    try:
+        return bool(binding.get_host_cpu_features().get("avx512f"))
+    except RuntimeError:  # it cannot be told of this processor
+        return False
+
+
 #: The bytes of a register: two of them for each of four rows must fit beside their factors.
-BYTES = 64 if binding.get_host_cpu_features().get("avx512f") else 32
+BYTES = 64 if _has_wide_registers() else 32
 #: A product and a sum may be rounded once instead of twice.
 FUSED = ("contract",)
 

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
+from kopt.errors import InputError
+
 Result = TypeVar("Result")
 
 #: Ranges begin at multiples of this, so that no two threads write to one cache line.
@@ -17,7 +19,10 @@ GRAIN = 512
 def threads() -> int:
     """As many as the process may use; the environment variable KOPT_THREADS sets fewer."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, int(os.environ.get("KOPT_THREADS", available)))
+    chosen = os.environ.get("KOPT_THREADS", str(available))
+    if not chosen.isdecimal() or int(chosen) == 0:
+        raise InputError(f"KOPT_THREADS is {chosen!r}.", "Give the number of threads, at least 1, or leave it out.")
+    return int(chosen)
 
 
 @cache

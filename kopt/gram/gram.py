@@ -43,7 +43,7 @@ class Gram:
         """Check and copy the points; `budget` bounds, in bytes, what any one matrix may need."""
         self.X = copy(kernel.check(X))
         self.kernel = kernel.fit(self.X)
-        self.block_bytes = block_bytes
+        self.block_bytes = min(block_bytes, budget)
         self.budget = budget
         self._last: tuple[Matrix, Matrix] | None = None
 

@@ -67,8 +67,9 @@ class RowCache:
             free = np.argsort(self._last_use, kind="stable")[: len(missing)]
             dropped = self._owner[free]
             self._slot[dropped[dropped >= 0]] = -1
+            self._owner[free] = -1
+            self._fill(free, missing)  # interrupted here, it has neither the old rows nor the new ones
             self._slot[missing], self._owner[free], self._last_use[free] = free, missing, self._clock
-            self._fill(free, missing)
         return self._slot[where]
 
     def _fill(self, slots: Indices, where: Indices) -> None:

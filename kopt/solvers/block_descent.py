@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -127,9 +126,9 @@ class Descent:
         p = self.program
         return np.asarray(p.linear + p.shift * self.z + sum(form.gradient for form in self.forms))
 
-    def begin(self, start: Any) -> bool:
+    def begin(self, given: Vector | None) -> bool:
         """Begin at given dual variables, or with few that are not 0; False if no point is feasible."""
-        given, feasible = _stacked(start, self.program), self.program.feasible
+        feasible = self.program.feasible
         try:
             start = sparse_point(feasible) if given is None else given
             self.z = nearby_point(at_bounds(start, *feasible.box), feasible)
@@ -287,14 +286,6 @@ def least_terms(linear: Vector, shift: Vector, lower: Vector, upper: Vector) -> 
     v = np.where(linear > 0, lower, np.where(linear < 0, upper, np.clip(0.0, lower, upper)))
     v[curved] = np.clip(-linear[curved] / shift[curved], lower[curved], upper[curved])
     return np.asarray((linear + 0.5 * shift * v) * v)
-
-
-def _stacked(start: Any, program: QuadraticProgram) -> Vector | None:
-    """Values of the dual variables as one vector; None where they are not all there."""
-    if start is None or not set(program.variables) <= set(start):
-        return None
-    z = np.concatenate([np.asarray(start[name], dtype=float).ravel(order="F") for name in program.variables])
-    return z if z.shape == program.linear.shape and np.isfinite(z).all() else None
 
 
 def _largest(values: Vector, count: int) -> Indices:

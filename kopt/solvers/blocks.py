@@ -59,7 +59,7 @@ class Blocks(Solver):
         assert isinstance(program, QuadraticProgram)
         descent = Descent(program, problem)
         try:
-            status = descent.run() if descent.begin(problem.start) else INFEASIBLE
+            status = descent.run() if descent.begin(problem.stacked_start()) else INFEASIBLE
         except KeyboardInterrupt:
             status = INTERRUPTED
         if status == INFEASIBLE:

@@ -46,5 +46,9 @@ def _named(method: str, solvers: dict[str, Solver], problem: Problem) -> Solver:
         raise InputError(f"There is no method {method!r}.", f"Known are: {', '.join(sorted(solvers))}.")
     reason = solver.accepts(problem)
     if reason is not None:
-        raise InputError(f"{solver.name} cannot solve {problem.formulation!r}: {reason}.", 'Choose method="CLARABEL".')
+        others = [name for name, other in solvers.items() if other.place(problem) and other.accepts(problem) is None]
+        raise InputError(
+            f"{solver.name} cannot solve {problem.formulation!r}: {reason}.",
+            f"Choose one of {', '.join(sorted(others))}." if others else "Raise the budget of the sample.",
+        )
     return solver

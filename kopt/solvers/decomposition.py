@@ -51,16 +51,16 @@ class Decomposition(Solver):
         """Descend; a row that turns out to be a slack inequality is left out the second time."""
         program = problem.separable
         assert isinstance(program, SeparableProgram)
-        z, status, rho = _descended(program, problem, problem.start)
+        z, status, rho = _descended(program, problem, problem.stacked_start())
         slack = _slack_rows(program, rho)
         if slack.any() and status != INTERRUPTED:
             relaxed = separable(_without(program, slack))
             if not isinstance(relaxed, str):
-                z, status, _ = _descended(relaxed, problem, program.source.by_name(z))
+                z, status, _ = _descended(relaxed, problem, z)
         return RawAnswer(status, {} if status == UNBOUNDED else program.source.by_name(z))
 
 
-def _descended(program: SeparableProgram, problem: Problem, start: Any) -> tuple[Vector, str, Vector]:
+def _descended(program: SeparableProgram, problem: Problem, start: Vector | None) -> tuple[Vector, str, Vector]:
     descent = Descent(program, problem)
     try:
         descent.begin(start)
@@ -68,7 +68,7 @@ def _descended(program: SeparableProgram, problem: Problem, start: Any) -> tuple
         if status == FAST_SPECTRUM:
             by_name = program.source.by_name(program.feasible_dual(descent.c))
             answer = LowRank().solve(problem.beginning_at(by_name))
-            descent.begin(answer.values)
+            descent.begin(problem.beginning_at(answer.values).stacked_start())
             status = answer.status if answer.status in (SOLVED, INTERRUPTED) else descent.run()
     except KeyboardInterrupt:
         status = INTERRUPTED

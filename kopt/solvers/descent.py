@@ -29,12 +29,14 @@ LEAST_BLOCK = 16
 SHARE = 0.25
 #: Where a variable has no bound the gap is an estimate, and taken so many times.
 ESTIMATED = 10.0
+#: Where there are squared terms the conditions are met to the violation itself, which is taken so many times.
+SQUARED = 3.0
 #: What a factor of K may leave of its diagonal, and the most columns it may have, for its spectrum to count as fast.
 FACTOR_ERROR, MOST_COLUMNS = 1e-6, 250
 #: Steps between two looks at the gap, and at the interrupt; fewer where the gradient is kept in single precision,
 #: which is enough while the violation is not much smaller than the gradient.
 MOST_STEPS, COARSE_STEPS, COARSE = 100_000, 25_000, 1e-3
-#: Steps in all: a problem that needs more is for another method.
+#: Steps in which the gap should have halved at least: a problem that needs more is for another method.
 LEAST_STEPS, STEPS_PER_VARIABLE = 500_000, 300
 #: The gap that values in single precision should show before they are computed anew in double.
 AIM = 0.7
@@ -45,7 +47,8 @@ DRIFTED, PROBES = 2.0, 64
 WORTHWHILE, PATIENCE = 1e-4, 20
 MOST_ROUNDS = 20_000
 
-CONVERGED, STALLED, UNBOUNDED, FAST_SPECTRUM = "converged", "stalled", "unbounded", "fast spectrum"
+CONVERGED, STALLED, STEP_LIMIT, UNBOUNDED = "converged", "stalled", "too many steps", "unbounded"
+FAST_SPECTRUM = "fast spectrum"
 
 
 @dataclass(frozen=True)
@@ -83,13 +86,14 @@ class Descent:
         self.rho = np.zeros(len(program.totals))
         self.exact = True
         self.drift_squared = 0.0
-        self.steps_left = max(LEAST_STEPS, STEPS_PER_VARIABLE * program.size)
+        self.steps = self.steps_left = max(LEAST_STEPS, STEPS_PER_VARIABLE * program.size)
         self.whole = program.size <= ALL and 8 * program.size**2 <= SHARE * problem.sample.budget
         self.single = not self.whole
         self.sets = WorkingSets(program, int(np.sqrt(SHARE * problem.sample.budget / 8)))
         self.coarse = True
         self.hand_over = True
         self._matrix: tuple[Indices, NDArray[Any]] | None = None
+        _ = program.gram.diagonal  # refused where it is not finite
         if self.whole:
             _ = program.gram.dense
         elif self.sets.largest < LEAST_BLOCK:
@@ -99,16 +103,10 @@ class Descent:
                 f"Raise it to {needed} bytes at least, as in Sample(..., budget={needed}).",
             )
 
-    def begin(self, start: Any) -> None:
+    def begin(self, start: Vector | None) -> None:
         """Begin at given dual variables, or as near to 0 as the sums allow with few variables."""
         program = self.program
-        if start is not None and set(program.source.variables) <= set(start):
-            parts = [np.asarray(start[name], dtype=float).ravel(order="F") for name in program.source.variables]
-            stacked = np.concatenate(parts)
-            if stacked.shape == program.source.linear.shape and np.isfinite(stacked).all():
-                self.c = program.of_dual(nearby_point(stacked, program.source.feasible))
-        else:
-            self.c = _filled(program)
+        self.c = _filled(program) if start is None else program.of_dual(nearby_point(start, program.source.feasible))
         coefficients = program.coefficients(self.c)
         if self.single and program.gram.known_product(coefficients) is None:
             support = np.flatnonzero(coefficients)
@@ -126,7 +124,7 @@ class Descent:
 
     def run(self) -> str:
         """Descend until the gap is small enough, in values that are exact; the status says why it ended."""
-        tolerance, last, idle, last_exact = self.problem.tolerance, np.inf, 0, np.inf
+        tolerance, last, idle, last_exact, gap_then = self.problem.tolerance, np.inf, 0, np.inf, np.inf
         for _ in range(MOST_ROUNDS):
             state = self.state()
             self._report(state)
@@ -153,7 +151,9 @@ class Descent:
             if moved is None:
                 return UNBOUNDED
             if self.steps_left <= 0:
-                return STALLED
+                if state.gap > gap_then / 2:
+                    return STEP_LIMIT
+                self.steps_left, gap_then = self.steps, state.gap
             if (not moved or idle > PATIENCE) and not self._more_exactly():
                 return STALLED
             idle = 0 if idle > PATIENCE else idle
@@ -163,7 +163,8 @@ class Descent:
         """Whether a few columns are nearly all there is to K; it is asked once."""
         self.hand_over = False
         gram = self.program.gram
-        factor = pivoted_cholesky(gram, FACTOR_ERROR, MOST_COLUMNS)
+        most = min(MOST_COLUMNS, int(SHARE * self.problem.sample.budget) // (8 * gram.n))
+        factor = pivoted_cholesky(gram, FACTOR_ERROR, most)
         return bool(factor.remaining.max() <= FACTOR_ERROR * gram.diagonal.max())
 
     def _more_exactly(self) -> bool:
@@ -239,7 +240,7 @@ class Descent:
 
     def _complementarity(self, violation: float) -> float:
         """What the violation costs at the multipliers, where there are squared terms."""
-        return 3 * violation * float(np.sum(np.abs(self.c))) if self.program.shift.any() else 0.0
+        return SQUARED * violation * float(np.sum(np.abs(self.c))) if self.program.shift.any() else 0.0
 
     def working_set(self, state: State) -> Indices:
         """The variables to work on next, ordered by group."""

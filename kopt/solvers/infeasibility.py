@@ -37,7 +37,8 @@ def prove_infeasible(problem: Problem) -> None:
     cone = _recession(program.feasible)
     # Along a ray nothing moves that is bounded or that the shift bends, and what moves has to grow the objective.
     movable = np.isinf(cone.box).any(axis=0) & (program.shift == 0)
-    if not program.linear[movable].any() or program.linear.size > LARGE:
+    size = program.linear.size
+    if not program.linear[movable].any() or size > LARGE or 8 * size**2 > problem.sample.budget:
         return
     P, _ = program.dense()
     P /= np.trace(P) or 1.0

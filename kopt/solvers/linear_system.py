@@ -56,27 +56,12 @@ class LinearSystem(Solver):
         """Factorise where that is possible, iterate where it is not."""
         program = problem.quadratic
         assert isinstance(program, QuadraticProgram)
-        system = EqualityProgram(program)
-        start = system.nearest(_start(problem, program))
+        system, given = EqualityProgram(program), problem.stacked_start()
+        start = system.nearest(np.zeros(len(program.linear)) if given is None else given)
         if start is None:
             return RawAnswer("infeasible")
         z, status = (_iterated if _large(problem, system) else _factorised)(problem, system, start)
         return RawAnswer(status) if z is None else RawAnswer(status, program.by_name(_polished(z, program)))
-
-
-def _start(problem: Problem, program: QuadraticProgram) -> Vector:
-    """The values to begin at, stacked; 0 for those that are not given."""
-    given = problem.start or {}
-    parts = []
-    for name, variable in program.variables.items():
-        value = np.asarray(given.get(name, np.zeros(variable.shape)), dtype=float)
-        if value.shape != variable.shape or not np.isfinite(value).all():
-            raise InputError(
-                f"The start has {name} of shape {value.shape}, or not finite, where the dual has {variable.shape}.",
-                "Start from a solution on the same sample, or give finite dual variables by name.",
-            )
-        parts.append(value.ravel(order="F"))
-    return np.concatenate(parts)
 
 
 def _large(problem: Problem, system: EqualityProgram) -> bool:

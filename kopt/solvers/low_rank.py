@@ -20,6 +20,8 @@ from kopt.solvers.solver import INTERRUPTED, RawAnswer, Solver
 TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12)
 #: Ranks up to SMALL pay for any number of points, larger ones up to a quarter of it, and none above MOST.
 SMALL, MOST = 500, 1000
+#: What is held at once of the size of a factor: itself, in terms of the dual's variables, in their units, and a part.
+COPIES = 4
 #: Rounds go on at one rank while each leaves no more than this fraction of the gap.
 FALLING = 0.1
 #: A coordinate rests at its bound if its slope is so many times the error of the slopes of the model, or of a start.
@@ -86,7 +88,9 @@ class _Run:
         self.box = _implied_box(program.feasible)
         # Where squares of the variables are minimised, conditions such as xi = alpha / C hold to the root of the gap.
         self._target = ROOM * problem.tolerance ** (2 if program.shift.any() else 1)
-        self.best = self._point(nearby_point(_start(problem, program), program.feasible))
+        given = problem.stacked_start()
+        start = np.zeros(len(program.linear)) if given is None else given
+        self.best = self._point(nearby_point(start, program.feasible))
 
     def until_solved(self) -> str:
         """Raise the rank until the gap is small enough, and say how it ended."""
@@ -175,16 +179,9 @@ class _Run:
         return relative(point.gap, max(abs(point.value), min(CANCELLED * orthogonal, linear)))
 
 
-def _start(problem: Problem, program: QuadraticProgram) -> np.ndarray:
-    """The given dual variables, or zeros."""
-    given = problem.start or {}
-    parts = [np.ravel(given.get(name, np.zeros(v.shape)), order="F") for name, v in program.variables.items()]
-    return np.concatenate(parts).astype(float)
-
-
 def _most(problem: Problem, program: QuadraticProgram) -> int:
     """The largest rank that pays and that the budget allows."""
-    affordable = problem.sample.budget // (8 * max(problem.sample.n, program.linear.size))
+    affordable = problem.sample.budget // (8 * COPIES * max(problem.sample.n, program.linear.size))
     return min(affordable, MOST, max(SMALL, problem.sample.n // 4))
 
 

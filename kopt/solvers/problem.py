@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kopt.errors import InputError
 from kopt.formulation import Formulation
 from kopt.quadratic import QuadraticProgram, quadratic_program
@@ -16,13 +19,15 @@ from kopt.separable import SeparableProgram, separable
 from kopt.verify.certificate import TOLERANCE
 from kopt.watch import Watch
 
+Vector = NDArray[np.float64]
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
     """One side of a formulation on a sample.
 
     tolerance   the relative gap at which a method that measures it stops
-    start       values of the dual variables to begin at, by name; None to begin anywhere
+    start       finite values of all dual variables to begin at, by name; None to begin anywhere
     watch       is told how far a method has come
     """
 
@@ -54,6 +59,13 @@ class Problem:
         other = copy.copy(self)
         vars(other)["start"] = start  # the fields are frozen
         return other
+
+    def stacked_start(self) -> Vector | None:
+        """The start as one vector of the dual's variables in their order; None to begin anywhere."""
+        if self.start is None or isinstance(self.quadratic, str):
+            return None
+        parts = [np.ravel(self.start[name], order="F") for name in self.quadratic.variables]
+        return np.concatenate(parts).astype(float)
 
     @cached_property
     def quadratic(self) -> QuadraticProgram | str:

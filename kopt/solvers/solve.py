@@ -54,7 +54,8 @@ def solve(
     progress    whether one line on stderr shows how far it is: None on a terminal or in a notebook once a second has
                 passed, True always, False never
 
-    Ctrl-C ends a method that reports its progress; the solution is then its best answer so far.
+    Ctrl-C ends the work; the solution is then the best answer so far, of the methods before or of one that reports
+    its progress.
 
     >>> import kopt
     >>> from kopt.examples import example
@@ -64,8 +65,8 @@ def solve(
     """
     with BriefTraceback(), Watch(callback, progress) as watch:
         check_arguments(formulation, sample)
-        values = start.dual if isinstance(start, Solution) else start
-        problem = Problem(formulation, sample, "dual", tolerance, values, watch)
+        problem = Problem(formulation, sample, "dual", tolerance, None, watch)
+        problem = problem if start is None else problem.beginning_at(_values(start, problem))
         solution = best_answer(problem, side, method)
     if not solution.certificate.holds(tolerance):
         subject = f"The best answer found, of {solution.method},"
@@ -87,17 +88,21 @@ def best_answer(problem: Problem, side: str | None, method: str) -> Solution:
     formulation, sample = problem.formulation, problem.sample
     attempts: list[Attempt] = []
     best: tuple[Certificate, Attempt, tuple[Claim, ...]] | None = None
-    for tried, solver, reason in _tries(problem, side, method):
-        answer, seconds = _timed(solver, tried)
-        certificate = _judged(formulation, sample, answer)
-        worst = np.inf if certificate is None else certificate.as_given.worst
-        attempts.append(Attempt(solver.name, tried.side, answer.status, seconds, worst, reason))
-        if certificate is not None and (best is None or worst < best[1].worst):
-            best = certificate, attempts[-1], answer.claims
-        if certificate is not None and (answer.status == INTERRUPTED or certificate.holds(problem.tolerance)):
-            break
-        if len(attempts) == 1:
-            prove_infeasible(problem)
+    try:
+        for tried, solver, reason in _tries(problem, side, method):
+            answer, seconds = _timed(solver, tried)
+            certificate, interrupted = _judged(formulation, sample, answer)
+            worst = np.inf if certificate is None else certificate.as_given.worst
+            attempts.append(Attempt(solver.name, tried.side, answer.status, seconds, worst, reason))
+            if certificate is not None and (best is None or worst < best[1].worst):
+                best = certificate, attempts[-1], answer.claims
+            if certificate is not None and (interrupted or certificate.holds(problem.tolerance)):
+                break
+            if len(attempts) == 1:
+                prove_infeasible(problem)
+    except (KeyboardInterrupt, InputError):  # of a later method: what there is already is not thrown away
+        if best is None:
+            raise
     if best is None:
         raise SolverError(
             f"No solver returned an answer for {formulation!r} ({_words(attempts)}).",
@@ -131,10 +136,41 @@ def _timed(solver: Solver, problem: Problem) -> tuple[RawAnswer, float]:
     return answer, time.perf_counter() - start
 
 
-def _judged(formulation: Formulation, sample: Sample, answer: RawAnswer) -> Certificate | None:
+def _judged(formulation: Formulation, sample: Sample, answer: RawAnswer) -> tuple[Certificate | None, bool]:
+    """The certificate, and whether there was an interrupt: before the certificate that ends the method only."""
     if not answer.values or not all(np.isfinite(value).all() for value in answer.values.values()):
+        return None, False
+    try:
+        return certify(formulation, sample, answer.values), answer.status == INTERRUPTED
+    except KeyboardInterrupt:
+        return certify(formulation, sample, answer.values), True
+
+
+def _values(start: Solution | Mapping[str, Any], problem: Problem) -> dict[str, Any] | None:
+    """The values of the dual variables to begin at; None for duals that no method begins at."""
+    program = problem.quadratic
+    if isinstance(program, str):
         return None
-    return certify(formulation, sample, answer.values)
+    if not isinstance(start, Solution | Mapping):
+        raise InputError(
+            f"The start is of type {type(start).__name__}.", 'Give a solution, or values by name: {"alpha": ...}.'
+        )
+    known = ", ".join(program.variables)
+    given = start.dual if isinstance(start, Solution) else start
+    wrong = [] if isinstance(start, Solution) else [name for name in given if name not in program.variables]
+    missing = [name for name in program.variables if name not in given]
+    if wrong or missing:
+        what = f"names {wrong[0]!r}, which is no variable of the dual" if wrong else f"has no value for {missing[0]}"
+        raise InputError(f"The start {what}.", f"Give values for {known}.")
+    values = {name: np.asarray(given[name], dtype=float) for name in program.variables}
+    for name, variable in program.variables.items():
+        if values[name].shape != variable.shape or not np.isfinite(values[name]).all():
+            raise InputError(
+                f"The start has {name} of shape {values[name].shape}, or not finite, where the dual has "
+                f"{variable.shape}.",
+                "Start from a solution on the same sample, or give finite dual variables by name.",
+            )
+    return values
 
 
 def _words(attempts: list[Attempt]) -> str:

@@ -50,13 +50,14 @@ class ThroughCvxpy(Solver):
 
     def place(self, problem: Problem) -> tuple[float, str] | None:
         """Conic solvers that take every program, the most accurate first; not where it would take hours."""
-        if problem.sample.n > LARGE and not isinstance(problem.quadratic, str):
-            return None
-        return PLACES.get(self.name)
+        return None if problem.sample.n > LARGE else PLACES.get(self.name)
 
     def accepts(self, problem: Problem) -> str | None:
-        """Any program; CVXPY itself says what a solver cannot do."""
-        return None
+        """Any program whose Gram matrix fits into memory; CVXPY itself says what a solver cannot do."""
+        needed, budget = 8 * problem.sample.n**2, problem.sample.budget
+        if needed <= budget or all(gram.features is not None for gram in problem.sample.grams.values()):
+            return None
+        return f"K takes {needed:.3g} bytes, more than the budget of {budget:.3g}"
 
     def solve(self, problem: Problem) -> RawAnswer:
         """Compile, solve and read the values off.
