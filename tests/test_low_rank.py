@@ -107,21 +107,20 @@ def test_repeated_points_are_taken_once():
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian(1.0).centred(), Linear().centred()], ids=repr)
 @pytest.mark.parametrize("formed", [False, True])
-def test_some_of_the_points_keep_the_kernel_of_all(kernel, formed):
-    gram, some = Gram(kernel, X), rng.permutation(len(X))[:70]
-    K = Gram(kernel, X).dense[np.ix_(some, some)]
+def test_the_rest_is_small_and_the_rows_of_the_pivots_are_those_of_K(kernel, formed):
+    gram, K = Gram(kernel, X), Gram(kernel, X).dense
     assert not formed or gram.dense is not None
-    part = pivoted_cholesky(gram, 1e-8, indices=some)
-    assert part.L.shape == (70, part.rank)
+    part = pivoted_cholesky(gram, 1e-8)
+    assert part.L.shape == (len(X), part.rank)
     np.testing.assert_allclose(part.L @ part.L.T, K, atol=2e-8 * K.diagonal().max())
     np.testing.assert_allclose((part.L @ part.L.T)[part.pivots], K[part.pivots], atol=1e-10)
 
 
 def test_points_need_not_be_vectors():
-    words = ["cat", "car", "care", "dog", "dot", "cat"]
+    words = ["cat", "care", "dog", "cat"]
     kernel = FromFunction(lambda a, b: float(len(set(a) & set(b))))
-    part = pivoted_cholesky(Gram(kernel, words), 0.0, indices=[0, 2, 3, 5])
-    np.testing.assert_allclose(part.L @ part.L.T, kernel([words[i] for i in (0, 2, 3, 5)]), atol=ROUNDING)
+    part = pivoted_cholesky(Gram(kernel, words), 0.0)
+    np.testing.assert_allclose(part.L @ part.L.T, kernel(words), atol=ROUNDING)
 
 
 def test_the_rank_stays_within_the_most_and_can_be_raised_later():

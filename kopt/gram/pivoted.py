@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from math import isqrt
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kopt.gram.gram import Gram
 from kopt.kernels.checks import finite
@@ -43,24 +42,17 @@ class PartialCholesky:
         """The number of columns of L."""
         return self.L.shape[1]
 
-    @property
-    def trace(self) -> float:
-        """What is left of the trace: the sum of the eigenvalues of the rest."""
-        return float(self.remaining.sum())
-
 
 def pivoted_cholesky(
     gram: Gram,
     tolerance: float,
     most: int | None = None,
-    indices: ArrayLike | None = None,
     start: PartialCholesky | None = None,
     enough: float = 0.0,
 ) -> PartialCholesky:
     """L with K = L L' + rest: columns are added until the rest is small, or until there are `most`.
 
     tolerance   the largest diagonal entry of the rest, relative to the largest of K
-    indices     the points that K is taken on, all where none are given; pivots are positions among them
     start       a decomposition of the same matrix, to go on from
     enough      a trace of the rest that is small enough whatever its largest entry
 
@@ -75,30 +67,28 @@ def pivoted_cholesky(
     (3, True)
     """
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused with a sentence
-        return _extended(_Values(gram, indices), tolerance, most, start, enough)
+        return _extended(_Values(gram), tolerance, most, start, enough)
 
 
 class _Values:
-    """The entries of K on some of the points."""
+    """The entries of K."""
 
-    def __init__(self, gram: Gram, indices: ArrayLike | None) -> None:
+    def __init__(self, gram: Gram) -> None:
         self._gram = gram
-        self._points = np.arange(gram.n) if indices is None else np.asarray(indices, dtype=np.intp)
-        self._X: Points = gram.X if indices is None else take(gram.X, self._points)
-        self._against: Callable[[Points], Matrix] = gram.kernel.against(self._X)
-        self.diagonal = gram.diagonal[self._points]
+        self._against: Callable[[Points], Matrix] = gram.kernel.against(gram.X)
+        self.diagonal = gram.diagonal
 
     def rows(self, where: Indices) -> Matrix:
-        """The rows at these positions."""
+        """The rows of these points."""
         if "dense" in vars(self._gram):
-            return self._gram.dense[np.ix_(self._points[where], self._points)]
-        return finite(self._against(take(self._X, where)))
+            return self._gram.dense[where]
+        return finite(self._against(take(self._gram.X, where)))
 
     def among(self, where: Indices) -> Matrix:
-        """The square matrix at these positions."""
+        """The square matrix between these points."""
         if "dense" in vars(self._gram):
-            return self._gram.dense[np.ix_(self._points[where], self._points[where])]
-        X = take(self._X, where)
+            return self._gram.dense[np.ix_(where, where)]
+        X = take(self._gram.X, where)
         return finite(self._gram.kernel.evaluate(X, X))
 
 

@@ -67,7 +67,7 @@ def _descended(program: SeparableProgram, problem: Problem, start: Vector | None
         status = descent.run()
         if status == FAST_SPECTRUM:
             by_name = program.source.by_name(program.feasible_dual(descent.c))
-            answer = LowRank().solve(problem.beginning_at(by_name))
+            answer = LowRank().solve_with(problem.beginning_at(by_name), descent.factor)
             descent.begin(problem.beginning_at(answer.values).stacked_start())
             status = answer.status if answer.status in (SOLVED, INTERRUPTED) else descent.run()
     except KeyboardInterrupt:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kopt.errors import InputError
 from kopt.gram.columns import Columns
-from kopt.gram.pivoted import pivoted_cholesky
+from kopt.gram.pivoted import PartialCholesky, pivoted_cholesky
 from kopt.polyhedra import nearby_point
 from kopt.separable import SeparableProgram
 from kopt.solvers.problem import Problem
@@ -33,6 +33,10 @@ ESTIMATED = 10.0
 SQUARED = 3.0
 #: What a factor of K may leave of its diagonal, and the most columns it may have, for its spectrum to count as fast.
 FACTOR_ERROR, MOST_COLUMNS = 1e-6, 250
+#: What a quarter of these may leave at most.
+SLOW = 0.3
+#: The variables from which slopes are estimated before there are any.
+ESTIMATING = 512
 #: Steps between two looks at the gap, and at the interrupt; fewer where the gradient is kept in single precision,
 #: which is enough while the violation is not much smaller than the gradient.
 MOST_STEPS, COARSE_STEPS, COARSE = 100_000, 25_000, 1e-3
@@ -92,6 +96,7 @@ class Descent:
         self.sets = WorkingSets(program, int(np.sqrt(SHARE * problem.sample.budget / 8)))
         self.coarse = True
         self.hand_over = True
+        self.factor: PartialCholesky | None = None
         self._matrix: tuple[Indices, NDArray[Any]] | None = None
         _ = program.gram.diagonal  # refused where it is not finite
         if self.whole:
@@ -106,7 +111,7 @@ class Descent:
     def begin(self, start: Vector | None) -> None:
         """Begin at given dual variables, or as near to 0 as the sums allow with few variables."""
         program = self.program
-        self.c = _filled(program) if start is None else program.of_dual(nearby_point(start, program.source.feasible))
+        self.c = self._filled() if start is None else program.of_dual(nearby_point(start, program.source.feasible))
         coefficients = program.coefficients(self.c)
         if self.single and program.gram.known_product(coefficients) is None:
             support = np.flatnonzero(coefficients)
@@ -115,6 +120,31 @@ class Descent:
             self.exact, self.drift_squared = len(support) == 0, float(np.sum(coefficients**2))
         else:
             self.refresh()
+
+    def _filled(self) -> Vector:
+        """A feasible point with few variables that are not 0: each group is filled up with those that gain most."""
+        p = self.program
+        c = np.clip(np.zeros(p.size), p.lower, p.upper)
+        missing = np.array([total - float(np.sum(c[p.group == g])) for g, total in enumerate(p.totals)])
+        if not missing.any():
+            return c
+        slope = self._slope_if_alike(missing)
+        for g, amount in enumerate(missing):
+            members = np.flatnonzero(p.group == g)
+            members = members[np.argsort(np.sign(amount) * slope[members], kind="stable")]
+            room = np.abs((p.upper if amount > 0 else p.lower)[members] - c[members])
+            before = np.cumsum(np.append(0.0, room[:-1]))
+            c[members] += np.sign(amount) * np.clip(abs(amount) - before, 0.0, room)
+        return c
+
+    def _slope_if_alike(self, totals: Vector) -> Vector:
+        """An estimate of the gradient where all variables of a group are alike, from some of them."""
+        p = self.program
+        alike = totals[p.group] / np.bincount(p.group, minlength=len(totals))[p.group]
+        some = np.sort(np.random.default_rng(0).permutation(p.size)[:ESTIMATING])
+        f = np.zeros(p.gram.n)
+        self.columns.add(p.points[some], alike[some] * (p.size / len(some)), f)
+        return p.slope(f, alike)
 
     def refresh(self) -> None:
         """Make c feasible to rounding, and compute f = K c in double precision."""
@@ -160,12 +190,15 @@ class Descent:
         return STALLED
 
     def _has_fast_spectrum(self) -> bool:
-        """Whether a few columns are nearly all there is to K; it is asked once."""
+        """Whether a few columns are nearly all there is to K; it is asked once, and given up early where it is slow."""
         self.hand_over = False
         gram = self.program.gram
         most = min(MOST_COLUMNS, int(SHARE * self.problem.sample.budget) // (8 * gram.n))
-        factor = pivoted_cholesky(gram, FACTOR_ERROR, most)
-        return bool(factor.remaining.max() <= FACTOR_ERROR * gram.diagonal.max())
+        first = pivoted_cholesky(gram, FACTOR_ERROR, most // 4)
+        if first.remaining.max() > SLOW * gram.diagonal.max():
+            return False
+        self.factor = pivoted_cholesky(gram, FACTOR_ERROR, most, start=first)
+        return bool(self.factor.remaining.max() <= FACTOR_ERROR * gram.diagonal.max())
 
     def _more_exactly(self) -> bool:
         """Go on in double precision; False if that is what was done already."""
@@ -277,7 +310,7 @@ class Descent:
         if steps < 0:
             return None
         self.steps_left -= steps
-        self.coarse = self.coarse and not (coarse and steps == most)
+        self.coarse = self.coarse and (in_band or steps < most)
         change = c - self.c[where]
         changed = np.flatnonzero(change)
         self.columns.add(points[changed], change[changed], self.f, self.single)
@@ -307,19 +340,3 @@ def _between(least: Vector, most: Vector) -> Vector:
     one = np.where(np.isfinite(least), least, np.where(np.isfinite(most), most, 0.0))
     with np.errstate(invalid="ignore"):
         return np.where(finite, (least + most) / 2, one)
-
-
-def _filled(program: SeparableProgram) -> Vector:
-    """A feasible point with few variables that are not 0: each group is filled up in order of its variables."""
-    c = np.clip(np.zeros(program.size), program.lower, program.upper)
-    for g, total in enumerate(program.totals):
-        members = np.flatnonzero(program.group == g)
-        missing = total - float(np.sum(c[members]))
-        room = (program.upper if missing > 0 else program.lower)[members] - c[members]
-        if np.isinf(room).any():
-            first = members[np.flatnonzero(np.isinf(room))[0]]
-            c[first] += missing
-            continue
-        reached = np.cumsum(np.abs(room))
-        c[members] += np.sign(missing) * np.clip(abs(missing) - (reached - np.abs(room)), 0.0, np.abs(room))
-    return c

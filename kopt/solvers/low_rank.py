@@ -60,9 +60,13 @@ class LowRank(Solver):
 
     def solve(self, problem: Problem) -> RawAnswer:
         """Rounds of growing rank, until the gap is small enough or the rank too large."""
+        return self.solve_with(problem, None)
+
+    def solve_with(self, problem: Problem, factor: PartialCholesky | None) -> RawAnswer:
+        """The same beginning with a decomposition of K that is there already."""
         program = problem.quadratic
         assert isinstance(program, QuadraticProgram)
-        run = _Run(problem, program)
+        run = _Run(problem, program, factor)
         try:
             status = run.until_solved()
         except KeyboardInterrupt:
@@ -83,8 +87,9 @@ class _Point:
 class _Run:
     """One attempt at a problem; `best` is the point with the smallest gap so far."""
 
-    def __init__(self, problem: Problem, program: QuadraticProgram) -> None:
+    def __init__(self, problem: Problem, program: QuadraticProgram, factor: PartialCholesky | None) -> None:
         self.problem, self.program, [self.term] = problem, program, program.terms
+        self.factor = factor
         self.box = _implied_box(program.feasible)
         # Where squares of the variables are minimised, conditions such as xi = alpha / C hold to the root of the gap.
         self._target = ROOM * problem.tolerance ** (2 if program.shift.any() else 1)
@@ -109,11 +114,12 @@ class _Run:
 
     def _growing(self) -> Iterator[PartialCholesky]:
         """Decompositions of K, each of a higher rank than the one before."""
-        most, factor = _most(self.problem, self.program), None
+        most, factor, rank = _most(self.problem, self.program), self.factor, -1
         for tolerance in TOLERANCES:
-            before, factor = factor, pivoted_cholesky(self.term.gram, tolerance, most, start=factor)
-            if before is not None and before.rank == factor.rank:
+            factor = pivoted_cholesky(self.term.gram, tolerance, most, start=factor)
+            if factor.rank == rank:
                 return
+            rank = factor.rank
             yield factor
 
     def _settled(self, now: _Point, V: np.ndarray) -> _Point:
