@@ -21,6 +21,8 @@ FIRST_LEVEL, SECOND_LEVEL = 20_000, 400_000
 MANY_FEATURES = 40
 #: Points of which double-precision columns are held at a time.
 AT_ONCE = 8192
+#: Panels that are filled at a time.
+PACKED = 64
 #: From so many features on an entry takes longer to compute than to read from memory.
 SLOW_FEATURES = 80
 
@@ -39,7 +41,7 @@ class FusedGaussian:
         self.V = np.ascontiguousarray(V)
         self.half = np.einsum("ij,ij->i", V, V) / 2
         self.V32, self.half32 = self.V.astype(np.float32), self.half.astype(np.float32)
-        self.columns32 = _columns(self.V32, self.half32)
+        self.columns32 = _columns(self.V32, self.half32, np.arange(len(V)))
 
     @property
     def slow(self) -> bool:
@@ -61,24 +63,24 @@ class FusedGaussian:
 
     def values(self, of: Indices, where: Indices, c: Vector) -> Vector:
         """sum_j c_j K_ij over the j in `where`, for the i in `of`."""
-        out, rows = np.zeros(len(of)), _rows(self.V[where], self.half[where], c)
+        out, rows = np.zeros(len(of)), (self.V, self.half, *_in_fours(where, c))
         for start in range(0, len(of), AT_ONCE):
             some = of[start : start + AT_ONCE]
-            columns, sums = _columns(self.V[some], self.half[some]), out[start : start + AT_ONCE]
+            columns, sums = _columns(self.V, self.half, some), out[start : start + AT_ONCE]
             over_ranges(lambda a, b, columns=columns, sums=sums: _add(*rows, *columns, a, b, sums), len(some))  # type: ignore[misc]
         return out
 
     def _between(self, where: Indices, c: Vector) -> Vector:
         """sum_j c_j K_ij over the j in `where`, for the i in `where`."""
-        V, half = self.V[where], self.half[where]
-        U, half_u, c_rows = _rows(V, half, c)
-        panels, half_columns = _columns(V, half)
+        fours, c_rows = _in_fours(where, c)
+        panels, half_columns = _columns(self.V, self.half, where)
         c_columns = np.append(c, np.zeros(len(half_columns) - len(c)))
 
         def upper_part(start: int) -> tuple[int, Vector, Vector]:
-            stop = min(start + GRAIN, len(U))
+            stop = min(start + GRAIN, len(fours))
             sums, row_sums = np.zeros(len(half_columns) - start), np.zeros((stop - start, BYTES // 8))
-            _add_upper(U, half_u, c_rows, panels, half_columns, c_columns, start, stop, sums, row_sums)
+            rows, columns = (self.V, self.half, fours, c_rows), (panels, half_columns, c_columns)
+            _add_upper(*rows, *columns, start, stop, sums, row_sums)
             return start, sums, row_sums.sum(axis=1)
 
         out = np.zeros(len(half_columns) + GRAIN)
@@ -89,41 +91,54 @@ class FusedGaussian:
 
     def add(self, where: Indices, c: Vector, out: Vector) -> None:
         """Add sum_j c_j K_ij over the j in `where` to out_i, entries in single precision."""
-        rows = _rows(self.V32[where], self.half32[where], c.astype(np.float32))
+        rows = self.V32, self.half32, *_in_fours(where, c.astype(np.float32))
         over_ranges(lambda a, b: _add(*rows, *self.columns32, a, b, out), len(out))
 
     def rows(self, where: Indices, out: NDArray[Any]) -> None:
         """Write rows of K, in single precision."""
-        U, half_u, _ = _rows(self.V32[where], self.half32[where], self.half32[where])
-        over_ranges(lambda a, b: _block(U, half_u, *self.columns32, a, b, out), len(out))
+        rows, _ = _in_fours(where, self.half32[where])
+        over_ranges(lambda a, b: _block(self.V32, self.half32, rows, *self.columns32, a, b, out), len(out))
 
     def block(self, where: Indices, out: NDArray[Any]) -> NDArray[Any]:
         """The matrix between some points, in the precision of the memory that is given for it."""
         single = out.dtype == np.float32
-        V, half = (self.V32[where], self.half32[where]) if single else (self.V[where], self.half[where])
-        U, half_u, _ = _rows(V, half, half)
-        columns = _columns(V, half)
-        over_ranges(lambda a, b: _block(U, half_u, *columns, a, b, out), len(out))
+        V, half = (self.V32, self.half32) if single else (self.V, self.half)
+        rows, _ = _in_fours(where, half[where])
+        columns = _columns(V, half, where)
+        over_ranges(lambda a, b: _block(V, half, rows, *columns, a, b, out), len(out))
         return out
 
 
-def _rows(U: Any, half: Any, c: Any) -> tuple[Any, Any, Any]:
-    """Rows in fours; those that are missing have the coefficient 0."""
+def _in_fours(where: Indices, c: Any) -> tuple[Any, Any]:
+    """Points and their coefficients in fours; those that are missing have the coefficient 0."""
     missing = -len(c) % ROWS
-    if not missing:
-        return U, half, c
-    zeros = np.zeros(missing, dtype=c.dtype)
-    return np.vstack([U, np.zeros((missing, U.shape[1]), dtype=U.dtype)]), np.append(half, zeros), np.append(c, zeros)
+    return np.append(where, np.zeros(missing, dtype=np.intp)), np.append(c, np.zeros(missing, dtype=c.dtype))
 
 
-def _columns(V: Any, half: Any) -> tuple[Any, Any]:
-    """The points as columns, in panels as wide as a tile: those of one panel lie together, feature after feature."""
-    n, d = V.shape
+def _columns(V: Any, half: Any, where: Indices) -> tuple[Any, Any]:
+    """Points as columns, in panels as wide as a tile: those of one panel lie together, feature after feature."""
     width = REGISTERS * BYTES // V.itemsize
-    panels = -(-n // width)
-    padded, halves = np.zeros((panels * width, d), dtype=V.dtype), np.zeros(panels * width, dtype=V.dtype)
-    padded[:n], halves[:n] = V, half
-    return np.ascontiguousarray(padded.reshape(panels, width, d).transpose(0, 2, 1)), halves
+    count = -(-len(where) // width)
+    panels, halves = np.empty((count, V.shape[1], width), dtype=V.dtype), np.empty(count * width, dtype=V.dtype)
+    in_parallel(
+        lambda start: _pack(V, half, where, start, min(start + PACKED, count), panels, halves), range(0, count, PACKED)
+    )
+    return panels, halves
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _pack(V: Any, half: Any, where: Any, start: int, stop: int, panels: Any, halves: Any) -> None:
+    """Fill panels; columns that are missing at the end are 0."""
+    width = panels.shape[2]
+    for panel in range(start, stop):
+        for i in range(width):
+            position = panel * width + i
+            if position < len(where):
+                halves[position] = half[where[position]]
+                panels[panel, :, i] = V[where[position]]
+            else:
+                halves[position] = 0.0
+                panels[panel, :, i] = 0.0
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -136,7 +151,16 @@ def _at_a_time(panels: Any) -> int:
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _add(
-    U: Any, half_u: Any, c: Any, panels: Any, half: Any, start: int, stop: int, out: Any, version: int = VERSION
+    U: Any,
+    half_u: Any,
+    where: Any,
+    c: Any,
+    panels: Any,
+    half: Any,
+    start: int,
+    stop: int,
+    out: Any,
+    version: int = VERSION,
 ) -> None:
     width, tile = _at_a_time(panels), panels.shape[2]
     sums = np.empty(width)
@@ -145,7 +169,7 @@ def _add(
         sums[:] = 0.0
         for r in range(0, len(c), ROWS):
             for i in range(0, w, tile):
-                add_tile(U, half_u, c, r, panels, half, a + i, sums, i)
+                add_tile(U, half_u, where, c, r, panels, half, a + i, sums, i)
         out[a : a + w] += sums[:w]
 
 
@@ -153,6 +177,7 @@ def _add(
 def _add_upper(
     U: Any,
     half_u: Any,
+    where: Any,
     c: Any,
     panels: Any,
     half: Any,
@@ -173,14 +198,16 @@ def _add_upper(
         for r in range(start, stop, ROWS):
             for a in range(first, min(first + width, len(half)), tile):
                 if a < stop:
-                    add_tile(U, half_u, c, r, panels, half, a, sums, a - start)
+                    add_tile(U, half_u, where, c, r, panels, half, a, sums, a - start)
                 else:
-                    add_tile_twice(U, half_u, c, r, panels, half, a, sums, a - start, c_columns, row_sums, r - start)
+                    add_tile_twice(
+                        U, half_u, where, c, r, panels, half, a, sums, a - start, c_columns, row_sums, r - start
+                    )
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _block(
-    U: Any, half_u: Any, panels: Any, half: Any, start: int, stop: int, out: Any, version: int = VERSION
+    U: Any, half_u: Any, where: Any, panels: Any, half: Any, start: int, stop: int, out: Any, version: int = VERSION
 ) -> None:
     """Tiles that do not fit into `out` are written elsewhere first."""
     width, tile, n = _at_a_time(panels), panels.shape[2], out.shape[1]
@@ -191,7 +218,7 @@ def _block(
             for a in range(first, min(first + width, n), tile):
                 columns = min(tile, n - a)
                 if rows == ROWS and columns == tile:
-                    store_tile(U, half_u, r, panels, half, a, out, r, a)
+                    store_tile(U, half_u, where, r, panels, half, a, out, r, a)
                 else:
-                    store_tile(U, half_u, r, panels, half, a, edge, 0, 0)
+                    store_tile(U, half_u, where, r, panels, half, a, edge, 0, 0)
                     out[r : r + rows, a : a + columns] = edge[:rows, :columns]

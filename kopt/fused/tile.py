@@ -23,20 +23,30 @@ VERSION = zlib.crc32(b"".join(Path(module).read_bytes() for module in (__file__,
 
 @intrinsic  # type: ignore[untyped-decorator]
 def add_tile(
-    typing_context: Any, U: Any, half_u: Any, c: Any, r: Any, panels: Any, half: Any, a: Any, sums: Any, place: Any
+    typing_context: Any,
+    U: Any,
+    half_u: Any,
+    where: Any,
+    c: Any,
+    r: Any,
+    panels: Any,
+    half: Any,
+    a: Any,
+    sums: Any,
+    place: Any,
 ) -> Any:
-    """Add sum_k c_k K_ki over the rows k of U from r on to `sums` from `place` on, for one tile of columns i from a on.
+    """Add sum_k c_k K_ki over four points to `sums` from `place` on, for one tile of columns i from a on.
 
-    K_ki = exp(<u_k, v_i> - half_u_k - half_i), v_i the columns of `panels`, in which those of a tile lie together,
-    feature after feature; the sums are in double precision.
+    The points are the rows u_k of U that `where` names from r on, and K_ki = exp(<u_k, v_i> - half_u_k - half_i), v_i
+    the columns of `panels`, in which those of a tile lie together, feature after feature. The sums are in double.
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         tile = _Tile(context, builder, signature.args, arguments)
-        tile.add_to_columns(tile.exponentials(), tile.data[7], arguments[8])
+        tile.add_to_columns(tile.exponentials(), tile.data[8], arguments[9])
         return context.get_dummy_value()
 
-    return types.void(U, half_u, c, r, panels, half, a, sums, place), build
+    return types.void(U, half_u, where, c, r, panels, half, a, sums, place), build
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -44,6 +54,7 @@ def add_tile_twice(
     typing_context: Any,
     U: Any,
     half_u: Any,
+    where: Any,
     c: Any,
     r: Any,
     panels: Any,
@@ -60,30 +71,41 @@ def add_tile_twice(
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         tile = _Tile(context, builder, signature.args, arguments)
         values = tile.exponentials()
-        tile.add_to_columns(values, tile.data[7], arguments[8])
-        tile.add_to_rows(values, tile.data[9], tile.data[10], arguments[11])
+        tile.add_to_columns(values, tile.data[8], arguments[9])
+        tile.add_to_rows(values, tile.data[10], tile.data[11], arguments[12])
         return context.get_dummy_value()
 
-    return types.void(U, half_u, c, r, panels, half, a, sums, place, c_columns, row_sums, row), build
+    return types.void(U, half_u, where, c, r, panels, half, a, sums, place, c_columns, row_sums, row), build
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def store_tile(
-    typing_context: Any, U: Any, half_u: Any, r: Any, panels: Any, half: Any, a: Any, out: Any, row: Any, place: Any
+    typing_context: Any,
+    U: Any,
+    half_u: Any,
+    where: Any,
+    r: Any,
+    panels: Any,
+    half: Any,
+    a: Any,
+    out: Any,
+    row: Any,
+    place: Any,
 ) -> Any:
     """Write the tile of K, as in `add_tile`, to `out`, from a row and a column `place` on."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kinds = [*signature.args[:2], signature.args[1], *signature.args[2:]]
-        tile = _Tile(context, builder, kinds, [*arguments[:2], arguments[1], *arguments[2:]])
-        row, place = arguments[7], arguments[8]
+        no_coefficients = slice(1, 2)  # the second argument stands for them
+        kinds = [*signature.args[:3], *signature.args[no_coefficients], *signature.args[3:]]
+        tile = _Tile(context, builder, kinds, [*arguments[:3], *arguments[no_coefficients], *arguments[3:]])
+        row, place = arguments[8], arguments[9]
         for column, values in zip(tile.columns, tile.exponentials(), strict=True):
             for k, value in enumerate(values):
-                begin = builder.mul(tile.width(7), builder.add(row, ir.Constant(row.type, k)))
-                tile.lanes.store(value, tile.data[7], builder.add(begin, builder.add(place, column)))
+                begin = builder.mul(tile.width(8), builder.add(row, ir.Constant(row.type, k)))
+                tile.lanes.store(value, tile.data[8], builder.add(begin, builder.add(place, column)))
         return context.get_dummy_value()
 
-    return types.void(U, half_u, r, panels, half, a, out, row, place), build
+    return types.void(U, half_u, where, r, panels, half, a, out, row, place), build
 
 
 def _array(context: Any, builder: Any, kind: Any, value: Any) -> Any:
@@ -91,7 +113,7 @@ def _array(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 class _Tile:
-    """Where the arguments of an intrinsic are: U, half_u, c, r, panels, half, a, the target, and the place in it."""
+    """Where the arguments of an intrinsic are: U, half_u, where, c, r, panels, half, a, the target, the place in it."""
 
     def __init__(self, context: Any, builder: Any, kinds: Any, arguments: Any) -> None:
         self.builder = builder
@@ -102,7 +124,7 @@ class _Tile:
         }
         self.data = {position: array.data for position, array in self.arrays.items()}
         self.lanes = Lanes(builder, kinds[0].dtype == types.float32)
-        self.first, self.start = arguments[3], arguments[6]
+        self.first, self.start = arguments[4], arguments[7]
 
     def width(self, position: int) -> Any:
         """The number of columns of an array."""
@@ -110,7 +132,7 @@ class _Tile:
 
     @property
     def rows(self) -> list[Any]:
-        """The rows of U."""
+        """The positions of the four points in `where` and c."""
         return [self.builder.add(self.first, ir.Constant(self.first.type, k)) for k in range(ROWS)]
 
     @property
@@ -122,17 +144,16 @@ class _Tile:
         """The values of the tile: for each register of columns one value of each row."""
         builder, lanes, data = self.builder, self.lanes, self.data
         places = [builder.add(self.start, column) for column in self.columns]
-        halves = [
-            [lanes.add(lanes.spread(data[1], row), lanes.load(data[5], place)) for row in self.rows] for place in places
-        ]
+        points = [builder.load(builder.gep(data[2], [row])) for row in self.rows]
+        halves = [[lanes.add(lanes.spread(data[1], u), lanes.load(data[6], place)) for u in points] for place in places]
         # What is large is subtracted last, so that the products are rounded as numbers of their own size.
         sums = [[cgutils.alloca_once_value(builder, lanes.constant(0.0)) for _ in self.rows] for _ in places]
         features = self.width(0)
-        starts = [builder.mul(row, features) for row in self.rows]
+        starts = [builder.mul(point, features) for point in points]
         panel, width = builder.mul(self.start, features), ir.Constant(features.type, REGISTERS * lanes.count)
         with cgutils.for_range(builder, features) as loop:
             first = builder.add(panel, builder.mul(loop.index, width))
-            x = [lanes.load(data[4], builder.add(first, column)) for column in self.columns]
+            x = [lanes.load(data[5], builder.add(first, column)) for column in self.columns]
             u = [lanes.spread(data[0], builder.add(start, loop.index)) for start in starts]
             for xj, column in zip(x, sums, strict=True):
                 for uk, total in zip(u, column, strict=True):
@@ -148,7 +169,7 @@ class _Tile:
         double = ir.VectorType(ir.DoubleType(), lanes.count)
         for column, of_rows in zip(self.columns, values, strict=True):
             weighted = [
-                lanes.multiply(lanes.spread(self.data[2], row), x) for row, x in zip(self.rows, of_rows, strict=True)
+                lanes.multiply(lanes.spread(self.data[3], row), x) for row, x in zip(self.rows, of_rows, strict=True)
             ]
             total = lanes.add(lanes.add(weighted[0], weighted[1]), lanes.add(weighted[2], weighted[3]))
             if total.type != double:
