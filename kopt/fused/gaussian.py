@@ -65,10 +65,12 @@ class FusedGaussian:
         """sum_j c_j K_ij over the j in `where`, for the i in `of`."""
         out, rows = np.zeros(len(of)), (self.V, self.half, *_in_fours(where, c))
         for start in range(0, len(of), AT_ONCE):
-            some = of[start : start + AT_ONCE]
-            columns, sums = _columns(self.V, self.half, some), out[start : start + AT_ONCE]
-            over_ranges(lambda a, b, columns=columns, sums=sums: _add(*rows, *columns, a, b, sums), len(some))  # type: ignore[misc]
+            self._add_exactly(rows, of[start : start + AT_ONCE], out[start : start + AT_ONCE])
         return out
+
+    def _add_exactly(self, rows: Any, of: Indices, out: Vector) -> None:
+        columns = _columns(self.V, self.half, of)
+        over_ranges(lambda a, b: _add(*rows, *columns, a, b, out), len(of))
 
     def _between(self, where: Indices, c: Vector) -> Vector:
         """sum_j c_j K_ij over the j in `where`, for the i in `where`."""

@@ -219,8 +219,8 @@ class Gram:
         needed = 8 * rows * self.n
         if needed > self.budget:
             raise InputError(
-                f"{name} for n = {self.n} points needs {needed / 1e9:.1f} GB, "
-                f"more than the budget of {self.budget / 1e9:.1f} GB.",
+                f"{name} for n = {self.n} points needs {needed / 1e9:.3g} GB, "
+                f"more than the budget of {self.budget / 1e9:.3g} GB.",
                 f"Raise the budget, as in Sample(..., budget={needed}), or do without the matrix: {instead}.",
             )
 

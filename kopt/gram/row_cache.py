@@ -50,13 +50,15 @@ class RowCache:
 
     def add(self, where: Indices, c: Vector, out: Vector) -> None:
         """Add sum_j c_j K_ji over the j in `where` to out_i."""
+        for start in range(0, len(where), self.capacity):
+            part = slice(start, start + self.capacity)
+            self._add(self._slots(where[part]), c[part].astype(self._rows.dtype), out)
+
+    def _add(self, slots: Indices, c: NDArray[Any], out: Vector) -> None:
         from kopt.fused.sums import add_rows
         from kopt.fused.threads import over_ranges
 
-        for start in range(0, len(where), self.capacity):
-            part = slice(start, start + self.capacity)
-            slots, weights = self._slots(where[part]), c[part].astype(self._rows.dtype)
-            over_ranges(lambda a, b, s=slots, w=weights: add_rows(self._rows, s, w, a, b, out), len(out))  # type: ignore[misc]
+        over_ranges(lambda a, b: add_rows(self._rows, slots, c, a, b, out), len(out))
 
     def _slots(self, where: Indices) -> Indices:
         """Where the rows are, after those that were missing have taken the places of those not used for longest."""

@@ -39,7 +39,7 @@ class Dense(Solver):
         needed = 8 * problem.quadratic.linear.size**2
         if needed > problem.sample.budget:
             return (
-                f"its matrix needs {needed / 1e9:.1f} GB, more than the budget of {problem.sample.budget / 1e9:.1f} GB"
+                f"its matrix needs {needed / 1e9:.3g} GB, more than the budget of {problem.sample.budget / 1e9:.3g} GB"
             )
         return None
 
