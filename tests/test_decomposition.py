@@ -25,6 +25,7 @@ from kopt.solvers import Problem, descent
 from kopt.solvers import working_sets as working_sets_module
 from kopt.solvers.decomposition import Decomposition
 from kopt.solvers.dense import Dense
+from kopt.solvers.through_cvxpy import ThroughCvxpy
 from kopt.verify.certificate import certify
 from tests.instances import KERNELS, instance
 from tests.test_separable import ACCEPTED, REFUSED
@@ -169,19 +170,17 @@ class TestRuns:
     @pytest.mark.parametrize(
         ("wrong", "said"),
         [
-            ({"beta": 1.0}, "names 'beta', which is no variable of the dual. Give values for alpha."),
-            ({}, "has no value for alpha. Give values for alpha."),
-            (
-                {"alpha": np.ones(3)},
-                r"has alpha of shape \(3,\), or not finite, where the dual has \(60,\). Start from",
-            ),
-            ({"alpha": np.full(60, np.nan)}, ".*or not finite"),
-            (5, "is of type int. Give a solution"),
+            ({"beta": 1.0}, "start names 'beta', which is no variable of the dual. Give values for alpha."),
+            ({}, "start has no value for alpha. Give values for alpha."),
+            ({"alpha": np.ones(3)}, r"value of alpha has shape \(3,\), but \(60,\) is declared. Give that shape."),
+            ({"alpha": "many"}, "value of alpha is 'many', not an array of numbers. Give numbers in the shape"),
+            ({"alpha": np.full(60, np.nan)}, "start has 60 values of alpha that are not finite. Start from"),
+            (5, "start is of type int. Give a solution"),
         ],
     )
     @pytest.mark.parametrize("method", ["auto", "DECOMPOSITION", "LOW_RANK", "BLOCKS"])
     def test_a_start_that_does_not_fit_is_refused(self, wrong, said, method):
-        with pytest.raises(InputError, match="The start " + said):
+        with pytest.raises(InputError, match="The " + said):
             kopt.solve(SoftMargin(C=1.0), classes(60), method=method, start=wrong)
 
     def test_an_infeasible_start_is_made_feasible(self):
@@ -211,6 +210,18 @@ class TestRuns:
         assert [attempt.method for attempt in solution.attempts] == ["DECOMPOSITION"]
         assert solution.certificate.holds(1e-9)
 
+    def test_a_refusal_of_a_later_method_is_on_record_and_costs_no_answer(self, monkeypatch):
+        def refuse(self, problem):
+            raise InputError("The moon is full.", "Wait.")
+
+        monkeypatch.setattr(Dense, "solve", refuse)
+        monkeypatch.setattr(ThroughCvxpy, "place", lambda self, problem: None)
+        with pytest.warns(CertificateWarning):
+            solution = kopt.solve(SoftMargin(C=1.0), classes(1200), tolerance=1e-17)
+        first, second = solution.attempts
+        assert (first.method, second.method, second.status) == ("DECOMPOSITION", "DENSE", "refused: The moon is full.")
+        assert solution.certificate.holds(1e-9)
+
     def test_an_interrupt_of_the_certificate_ends_the_work_after_it(self, monkeypatch):
         interrupts = iter([True])
 
@@ -227,7 +238,7 @@ class TestRuns:
 
     def test_where_memory_is_short_the_answer_that_there_is_comes_with_a_warning(self):
         sample = classes(1200)
-        sample = Sample(sample.X, sample.y, kernel=sample.gram().kernel, budget=2_000_000)
+        sample = Sample(sample.X, sample.y, kernel=sample.gram().kernel, budget=11_000_000)
         with pytest.warns(CertificateWarning):
             solution = kopt.solve(SoftMargin(C=1.0), sample, tolerance=1e-17)
         assert solution.certificate.holds(1e-9)

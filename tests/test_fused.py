@@ -8,7 +8,9 @@ import sys
 import numpy as np
 import pytest
 
+from kopt import InputError
 from kopt.fused.gaussian import MANY_FEATURES, FusedGaussian
+from kopt.fused.threads import threads
 from kopt.gram import Gram
 from kopt.gram.columns import Columns
 from kopt.kernels import Gaussian, Linear, Polynomial
@@ -82,8 +84,8 @@ class TestGaussian:
         V = drawn(3000, 7)
         where, c = np.arange(0, 3000, 7), np.random.default_rng(0).standard_normal(429)
         results = []
-        for threads in ("1", "2", "3"):
-            monkeypatch.setenv("KOPT_THREADS", threads)
+        for count in ("1", "2", "3"):
+            monkeypatch.setenv("KOPT_THREADS", count)
             out = np.zeros(len(V))
             FusedGaussian(V).add(where, c, out)
             results.append((FusedGaussian(V).product(where, c), out))
@@ -169,3 +171,10 @@ os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     environment = {**os.environ, "KOPT_THREADS": "2"}
     assert subprocess.run([sys.executable, "-c", fork], timeout=60, check=False, env=environment).returncode == 0
+
+
+@pytest.mark.parametrize("given", ["many", "0", "-1", "1.5", ""])
+def test_a_number_of_threads_that_is_none_is_refused(monkeypatch, given):
+    monkeypatch.setenv("KOPT_THREADS", given)
+    with pytest.raises(InputError, match=f"KOPT_THREADS is '{given}'. Give the number"):
+        threads()

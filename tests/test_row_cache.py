@@ -69,3 +69,21 @@ def test_columns_are_kept_where_they_are_slow_and_within_the_budget(kernel):
 
 def test_columns_that_are_fast_are_not_kept():
     assert Columns(Sample(np.ones((N, 3)), np.ones(N), kernel=Gaussian(sigma=1.0)).gram())._kept is None
+
+
+def test_after_an_interrupt_nothing_is_taken_for_a_row():
+    interrupts = iter([False, True])
+
+    def compute(where, out):
+        if next(interrupts, False):
+            raise KeyboardInterrupt
+        out[:] = np.eye(N)[where]
+
+    kept = RowCache(N, np.float64, 2 * N * 8, compute)
+    kept.add(np.array([0, 1]), np.ones(2), np.zeros(N))
+    with pytest.raises(KeyboardInterrupt):
+        kept.add(np.array([2]), np.ones(1), np.zeros(N))
+    for row in (0, 1, 2):
+        out = np.zeros(N)
+        kept.add(np.array([row]), np.ones(1), out)
+        np.testing.assert_array_equal(out, np.eye(N)[row])

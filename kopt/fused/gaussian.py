@@ -63,7 +63,7 @@ class FusedGaussian:
 
     def values(self, of: Indices, where: Indices, c: Vector) -> Vector:
         """sum_j c_j K_ij over the j in `where`, for the i in `of`."""
-        out, rows = np.zeros(len(of)), (self.V, self.half, *_in_fours(where, c))
+        out, rows = np.zeros(len(of)), (self.V, self.half, _in_fours(where), _in_fours(c))
         for start in range(0, len(of), AT_ONCE):
             self._add_exactly(rows, of[start : start + AT_ONCE], out[start : start + AT_ONCE])
         return out
@@ -74,7 +74,7 @@ class FusedGaussian:
 
     def _between(self, where: Indices, c: Vector) -> Vector:
         """sum_j c_j K_ij over the j in `where`, for the i in `where`."""
-        fours, c_rows = _in_fours(where, c)
+        fours, c_rows = _in_fours(where), _in_fours(c)
         panels, half_columns = _columns(self.V, self.half, where)
         c_columns = np.append(c, np.zeros(len(half_columns) - len(c)))
 
@@ -93,28 +93,26 @@ class FusedGaussian:
 
     def add(self, where: Indices, c: Vector, out: Vector) -> None:
         """Add sum_j c_j K_ij over the j in `where` to out_i, entries in single precision."""
-        rows = self.V32, self.half32, *_in_fours(where, c.astype(np.float32))
+        rows = self.V32, self.half32, _in_fours(where), _in_fours(c.astype(np.float32))
         over_ranges(lambda a, b: _add(*rows, *self.columns32, a, b, out), len(out))
 
     def rows(self, where: Indices, out: NDArray[Any]) -> None:
         """Write rows of K, in single precision."""
-        rows, _ = _in_fours(where, self.half32[where])
+        rows = _in_fours(where)
         over_ranges(lambda a, b: _block(self.V32, self.half32, rows, *self.columns32, a, b, out), len(out))
 
     def block(self, where: Indices, out: NDArray[Any]) -> NDArray[Any]:
         """The matrix between some points, in the precision of the memory that is given for it."""
         single = out.dtype == np.float32
         V, half = (self.V32, self.half32) if single else (self.V, self.half)
-        rows, _ = _in_fours(where, half[where])
-        columns = _columns(V, half, where)
+        rows, columns = _in_fours(where), _columns(V, half, where)
         over_ranges(lambda a, b: _block(V, half, rows, *columns, a, b, out), len(out))
         return out
 
 
-def _in_fours(where: Indices, c: Any) -> tuple[Any, Any]:
-    """Points and their coefficients in fours; those that are missing have the coefficient 0."""
-    missing = -len(c) % ROWS
-    return np.append(where, np.zeros(missing, dtype=np.intp)), np.append(c, np.zeros(missing, dtype=c.dtype))
+def _in_fours(values: Any) -> Any:
+    """Points, or their coefficients, in fours; what is missing is 0: the first point, with the coefficient 0."""
+    return np.append(values, np.zeros(-len(values) % ROWS, dtype=values.dtype))
 
 
 def _columns(V: Any, half: Any, where: Indices) -> tuple[Any, Any]:

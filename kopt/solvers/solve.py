@@ -22,6 +22,7 @@ from kopt.solvers.problem import Problem
 from kopt.solvers.solver import INTERRUPTED, RawAnswer, Solver
 from kopt.verify.certificate import TOLERANCE, Certificate, certify
 from kopt.views import ProductView
+from kopt.views.products import fitting
 from kopt.watch import Progress, Watch
 
 
@@ -66,7 +67,7 @@ def solve(
     with BriefTraceback(), Watch(callback, progress) as watch:
         check_arguments(formulation, sample)
         problem = Problem(formulation, sample, "dual", tolerance, None, watch)
-        problem = problem if start is None else problem.beginning_at(_values(start, problem))
+        problem = problem if start is None else problem.beginning_at(_start_values(start, problem))
         solution = best_answer(problem, side, method)
     if not solution.certificate.holds(tolerance):
         subject = f"The best answer found, of {solution.method},"
@@ -90,7 +91,13 @@ def best_answer(problem: Problem, side: str | None, method: str) -> Solution:
     best: tuple[Certificate, Attempt, tuple[Claim, ...]] | None = None
     try:
         for tried, solver, reason in _tries(problem, side, method):
-            answer, seconds = _timed(solver, tried)
+            try:
+                answer, seconds = _timed(solver, tried)
+            except InputError as refusal:
+                if best is None:
+                    raise
+                attempts.append(Attempt(solver.name, tried.side, f"refused: {refusal.what}", 0.0, np.inf, reason))
+                continue
             certificate, interrupted = _judged(formulation, sample, answer)
             worst = np.inf if certificate is None else certificate.as_given.worst
             attempts.append(Attempt(solver.name, tried.side, answer.status, seconds, worst, reason))
@@ -100,7 +107,7 @@ def best_answer(problem: Problem, side: str | None, method: str) -> Solution:
                 break
             if len(attempts) == 1:
                 prove_infeasible(problem)
-    except (KeyboardInterrupt, InputError):  # of a later method: what there is already is not thrown away
+    except KeyboardInterrupt:  # of a later method: what there is already is not thrown away
         if best is None:
             raise
     if best is None:
@@ -146,7 +153,7 @@ def _judged(formulation: Formulation, sample: Sample, answer: RawAnswer) -> tupl
         return certify(formulation, sample, answer.values), True
 
 
-def _values(start: Solution | Mapping[str, Any], problem: Problem) -> dict[str, Any] | None:
+def _start_values(start: Solution | Mapping[str, Any], problem: Problem) -> dict[str, Any] | None:
     """The values of the dual variables to begin at; None for duals that no method begins at."""
     program = problem.quadratic
     if isinstance(program, str):
@@ -162,12 +169,11 @@ def _values(start: Solution | Mapping[str, Any], problem: Problem) -> dict[str, 
     if wrong or missing:
         what = f"names {wrong[0]!r}, which is no variable of the dual" if wrong else f"has no value for {missing[0]}"
         raise InputError(f"The start {what}.", f"Give values for {known}.")
-    values = {name: np.asarray(given[name], dtype=float) for name in program.variables}
-    for name, variable in program.variables.items():
-        if values[name].shape != variable.shape or not np.isfinite(values[name]).all():
+    values = {name: fitting(name, given[name], variable.shape) for name, variable in program.variables.items()}
+    for name, value in values.items():
+        if not np.isfinite(value).all():
             raise InputError(
-                f"The start has {name} of shape {values[name].shape}, or not finite, where the dual has "
-                f"{variable.shape}.",
+                f"The start has {np.sum(~np.isfinite(value))} values of {name} that are not finite.",
                 "Start from a solution on the same sample, or give finite dual variables by name.",
             )
     return values

@@ -32,9 +32,8 @@ BAND_MOST = 1.5
 class WorkingSets:
     """Blocks of the variables that violate most, and where few may still move, or blocks are slow, all of these.
 
-    largest    the most variables whose matrix may be formed
-    in_block   whether the last one was a block
-    band       the variables near the margin, once blocks were slow
+    largest   the most variables whose matrix may be formed
+    band      the variables near the margin, once blocks were slow
     """
 
     def __init__(self, program: SeparableProgram, largest: int) -> None:
