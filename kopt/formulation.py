@@ -12,6 +12,7 @@ import numpy as np
 
 from kopt.claim import Claim
 from kopt.errors import DeclarationError, InputError, NoDual
+from kopt.kernels import Kernel
 from kopt.locations import BriefTraceback, FaultsOf, method_with_place
 from kopt.parameters import fraction, nonnegative, parameter, positive
 from kopt.point import Point
@@ -47,7 +48,9 @@ class Formulation:
     requires   refuses a sample on which the machine is not defined, before any solver runs
     claims     what the theory says about the optimum, checked on every answer
     instances  random instances for the referee, where those for the task do not fit
+    repair     feasible dual variables near given ones, where the feasible set is more than a polyhedron
     decision   the function that the machine learns; by default <w, phi(x)> + b
+    learnt_kernel   the kernel that the machine learns, where it learns one
     to_scikit_learn, from_scikit_learn   the same machine there, and its conventions
     """
 
@@ -77,6 +80,10 @@ class Formulation:
         """A primal point from the dual variables; it should be feasible whenever the dual point is."""
         return None
 
+    def repair(self, s: View, dual: Point) -> Mapping[str, Any] | None:
+        """Feasible dual variables near the given ones; None for the nearest point of a polyhedron."""
+        return None
+
     def requires(self, s: Sample) -> None:
         """Refuse a sample on which the machine is not defined (raise InputError)."""
 
@@ -91,6 +98,13 @@ class Formulation:
                 f"{type(self).__name__} has no weight vector named w.", "Define `def decision(self, s, primal)`."
             )
         return np.asarray(primal.w.values + primal.get("b", 0.0))
+
+    def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
+        """The kernel that the machine learns: it evaluates on new points, and any formulation can use it."""
+        raise InputError(
+            f"{type(self).__name__} learns no kernel.",
+            "Use a formulation that does, such as those in formulations.kernel_learning.",
+        )
 
     def to_scikit_learn(self, s: Sample) -> Any:
         """The estimator of scikit-learn that solves this problem, not fitted, for a precomputed kernel."""

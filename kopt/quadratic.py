@@ -17,6 +17,7 @@ from kopt.polyhedra import feasible_polyhedron, split
 from kopt.program import Program
 from kopt.projection import Polyhedron
 from kopt.sample import Sample
+from kopt.terms import additive_terms
 from kopt.views import ProductView
 from kopt.views.products import ProductCombination
 
@@ -82,6 +83,9 @@ def quadratic_program(formulation: Formulation, sample: Sample) -> QuadraticProg
     if dual is None:
         return "no dual is declared"
     variables = {name: v for name, v in dual.variables.items() if v.id not in view.leaves}
+    curved = [term.expression for term in additive_terms(dual.objective.expr) if not term.expression.is_affine()]
+    if any(v.id in view.leaves for expression in curved for v in expression.variables()):
+        return "a norm enters the dual objective through a curved function"
     try:
         polyhedron = feasible_polyhedron(dual, variables)
     except InputError as error:

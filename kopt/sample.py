@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kopt.errors import InputError
-from kopt.gram import Gram, check_positive_semidefinite
+from kopt.gram import FrobeniusProducts, Gram, check_positive_semidefinite
 from kopt.kernels import Kernel, Linear, Precomputed
 
 
@@ -88,6 +89,23 @@ class Sample:
         except KeyError:
             known = ", ".join(self.grams)
             raise InputError(f"The sample has no kernel named {kernel!r}.", f"Known are: {known}.") from None
+
+    @cached_property
+    def frobenius(self) -> FrobeniusProducts:
+        """The inner products of the Gram matrices, and their products with y; computed once, in one pass."""
+        return FrobeniusProducts.of(list(self.grams.values()), self.y)
+
+    @cached_property
+    def stacked_grams(self) -> np.ndarray:
+        """The Gram matrices as columns, for programs over matrices."""
+        needed = 8 * len(self.grams) * self.n**2
+        if needed > self.budget:
+            raise InputError(
+                f"{len(self.grams)} Gram matrices for n = {self.n} points need {needed / 1e9:.3g} GB, more than the "
+                f"budget of {self.budget / 1e9:.3g} GB.",
+                f"Raise the budget, as in Sample(..., budget={needed}), or take fewer points.",
+            )
+        return np.column_stack([gram.dense.ravel() for gram in self.grams.values()])
 
     def __repr__(self) -> str:
         if len(self.grams) == 1:

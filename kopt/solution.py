@@ -10,6 +10,7 @@ import numpy as np
 from kopt.claim import Claim
 from kopt.combination import Combination, Evaluated
 from kopt.errors import DeclarationError, InputError
+from kopt.kernels import Kernel
 from kopt.locations import BriefTraceback, FaultsOf, method_with_place
 from kopt.point import Point
 from kopt.sample import Sample
@@ -95,6 +96,20 @@ class Solution:
         """The value of the objective on the side that was solved."""
         record = self.certificate.as_given
         return record.dual_value if self.side == "dual" else record.primal_value
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that was learnt, by a formulation that learns one; it works on new points.
+
+        >>> import kopt
+        >>> from formulations.kernel_learning import Alignment
+        >>> from kopt.kernels import Gaussian, Linear
+        >>> kernels = {"linear": Linear(), "narrow": Gaussian(sigma=0.3)}
+        >>> kopt.solve(Alignment(), kopt.Sample([[0.0], [1.0], [3.0]], [-1, -1, 1], kernel=kernels)).kernel
+        0
+        """
+        with BriefTraceback(), FaultsOf(self.formulation, "learnt_kernel"):
+            return self.formulation.learnt_kernel(self.sample, self.primal)
 
     def decision_function(self, X_new: Any, diagonal: Any = None) -> np.ndarray:
         """The learnt function at new points.

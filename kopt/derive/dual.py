@@ -194,6 +194,10 @@ def _minimise_vector(dual: Dual, vector: ProductVector) -> None:
         )
     if vector.values.ndim > 1:
         raise CannotDerive(f"the vector {vector.name} has several outputs", "one weight vector for each output")
+    if vector.quotients:
+        raise CannotDerive(
+            f"the squared norm of {vector.name} is divided by {vector.quotients[0].t}", "squared norms by themselves"
+        )
     for row in reading.rows:
         terms: list[Cost | Length] = [*row.costs, *row.lengths]
         for cost in terms:

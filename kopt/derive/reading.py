@@ -141,7 +141,7 @@ def read_program(primal: Program, ledger: Ledger, view: TracingView | None = Non
             f"the primal, {_brief(reader, primal.objective.expr)}, has no constraint, so that there are no multipliers",
             'a variable for what is curved, with its defining constraint, such as {"alpha": t == ...}',
         )
-    reading = Reading(primal, names, objective, constraints, vectors, {} if view is None else view.kernels)
+    reading = Reading(primal, names, objective, constraints, vectors, {} if view is None else view.kernel_of)
     if view is not None:
         reading.y, reading.points = view.sample.y, int(view.sample.n)
     _letter(reading, reading.points)

@@ -241,13 +241,13 @@ class TracingView(ProductView):
     """A sample whose numbers have names, for reading a declaration.
 
     costs     the letter of the costs per point; nothing where they are all 1
-    kernels   of each weight vector, as declared
+    kernel_of   each weight vector, as declared
     """
 
     def __init__(self, sample: Sample, ledger: Ledger, costs: str = "c") -> None:
         super().__init__(sample)
         self.ledger = ledger
-        self.kernels: dict[str, str | None] = {}
+        self.kernel_of: dict[str, str | None] = {}
         #: The numbers that the declaration names itself, and the costs.
         self.letters: dict[str, np.ndarray] = {}
         self.n = TracedCount(sample.n, Monomial.of(Name("l")), ledger)
@@ -289,7 +289,7 @@ class TracingView(ProductView):
         self, name: str, kernel: str | None = None, rows: Any = None, outputs: int | None = None
     ) -> ProductVector:
         """A free vector, whose kernel is remembered."""
-        self.kernels[name] = kernel
+        self.kernel_of[name] = kernel
         return super().weight(name, kernel, rows, outputs)
 
 

@@ -101,6 +101,12 @@ class Gram:
             return np.asarray(self.dense[where])
         return self._values(take(self.X, where), self.X)
 
+    def block(self, rows: slice, columns: slice) -> Matrix:
+        """The part of K between two ranges of points."""
+        if "dense" in self.__dict__:
+            return np.asarray(self.dense[rows, columns])
+        return self._values(self.X[rows], self.X[columns])
+
     def product(self, c: ArrayLike) -> Matrix:
         """K c, for c of shape (n,) or (n, m)."""
         c = _columns(c, self.n, "c", "number of points")

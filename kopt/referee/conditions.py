@@ -78,8 +78,11 @@ def _stationarity(lagrangian: Lagrangian) -> Iterator[Condition]:
         return
     values, vectors, unit = spectrum(lagrangian.generic_hessian)
     found: dict[str, list[np.ndarray]] = {}
+    divisors = lagrangian.divisors
     for direction in vectors.T[np.abs(values) <= SINGULAR]:
         column = int(np.argmax(np.abs(direction)))
+        if column in divisors:  # vectors pull at it, by more than affine conditions can say
+            continue
         found.setdefault(lagrangian.name_of(column)[0], []).append(direction / unit)
     slopes = lagrangian.smooth_slopes
     for name, directions in found.items():
@@ -93,7 +96,11 @@ def _features(lagrangian: Lagrangian) -> Iterator[Condition]:
             curvature = part.slopes[1]
             if curvature.jacobian.any():
                 yield condition(group.name, Role.CURVATURE, False, -curvature.jacobian, -curvature.constant)
-        if len(group.weights) == 1 and not any(_occurs(part.slopes[k]) for part in group.parts for k in (1, 2)):
+        if (
+            len(group.weights) == 1
+            and not group.divided
+            and not any(_occurs(part.slopes[k]) for part in group.parts for k in (1, 2))
+        ):
             yield from _flat_vector(group)
 
 
@@ -129,4 +136,4 @@ def is_complete(lagrangian: Lagrangian) -> bool:
     """Whether the affine conditions are all that boundedness demands."""
     polyhedral = all(isinstance(cone, Free | NonNegative) for cone in lagrangian.cones.values())
     normed = any(_occurs(part.slopes[2]) for group in lagrangian.features.groups for part in group.parts)
-    return polyhedral and not normed and lagrangian.remainder is None
+    return polyhedral and not normed and not lagrangian.divisors and lagrangian.remainder is None

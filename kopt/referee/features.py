@@ -3,6 +3,9 @@
 For one vector it is min_w <sum_i q_i phi(x_i), w> + a ||w||^2 + k ||w||, with slopes q, a, k that are affine in the
 multipliers: -(t - k)_+^2 / (4 a) with t = (q' K q)^(1/2). Vectors that enter through their sums and differences
 are minimised together; then only squared norms may occur.
+
+A vector whose squared norm is divided by a variable, min_w <sum_i q_i phi(x_i), w> + f ||w||^2 / t, leaves the
+minimum -t q' K q / (4 f): it pulls at t, which has to stay non-negative.
 """
 
 from __future__ import annotations
@@ -20,6 +23,15 @@ from kopt.views.products import ProductVector
 SHORT = 1e-9
 
 
+@dataclass(frozen=True)
+class Pull:
+    """The slope -strength in one entry of a variable, which has to be non-negative, and the size of its terms."""
+
+    variable: cp.Variable
+    entry: int
+    strength: float
+
+
 class NeedsCoordinates(Exception):
     """A vector enters in a way that only coordinates can express."""
 
@@ -31,6 +43,7 @@ class _Part:
     vector: ProductVector
     factors: np.ndarray
     slopes: tuple[Any, Any, Any]
+    quotient: Any = None
 
     def coefficients(self, m: np.ndarray, size: bool = False) -> np.ndarray:
         """The slope of the values on all points, or the size of its terms."""
@@ -75,8 +88,23 @@ class Group:
         """The slope in the norm of a single vector."""
         return sum(float(part.slopes[2].at(m)[0]) for part in self.parts)
 
+    @property
+    def divided(self) -> bool:
+        """Whether a squared norm is divided by a variable."""
+        return any(part.vector.quotients for part in self.parts)
+
+    def pull(self, m: np.ndarray) -> Pull:
+        """What the vector leaves behind where its squared norm is divided by a variable."""
+        [part] = self.parts
+        [quotient] = part.vector.quotients
+        factor = float(part.quotient.at(m)[0])
+        strength = self.weights[0].gram.norm_squared(part.coefficients(m)) / (4 * factor) if factor > 0 else np.inf
+        return Pull(*quotient.entry, strength)
+
     def minimise(self, m: np.ndarray) -> Iterator[tuple[float, str | None]]:
         """One part of the minimum for each direction in the group."""
+        if self.divided:
+            return
         gram = self.weights[0].gram
         values, directions = np.linalg.eigh(self.curvature(m))
         q, size = self.linear(m)
@@ -105,20 +133,38 @@ class FeatureSpace:
         for group in self.groups:
             yield from group.minimise(m)
 
+    def pulls(self, m: np.ndarray) -> list[Pull]:
+        """What vectors leave behind whose squared norms are divided by variables."""
+        return [group.pull(m) for group in self.groups if group.divided]
+
+    @property
+    def divisors(self) -> list[tuple[cp.Variable, int]]:
+        """The entries of variables by which squared norms are divided."""
+        return [q.entry for group in self.groups for part in group.parts for q in part.vector.quotients]
+
 
 def _group(weights: list[ProductVector], vectors: list[ProductVector], slopes_in: Callable[..., Any]) -> Group:
     parts = []
     for vector in vectors:
         factors = np.array([sum(factor for factor, w in vector.terms if w is weight) for weight in weights])
         if factors.any():
-            values, norm_squared, norm = vector.leaves[:3]
-            parts.append(_Part(vector, factors, (slopes_in(values), slopes_in(norm_squared), slopes_in(norm))))
+            values, norm_squared, norm = (slopes_in(leaf) for leaf in vector.parts)
+            quotient = slopes_in(vector.quotients[0].leaf) if vector.quotients else None
+            parts.append(_Part(vector, factors, (values, norm_squared, norm), quotient))
+    if any(part.vector.quotients for part in parts):
+        _check_divided(parts)
     for part in parts:
         normed = part.slopes[2].constant.any() or part.slopes[2].jacobian.any()
         if normed and (len(weights) > 1 or part.factors[0] != 1):
             raise NeedsCoordinates("a norm of a sum of vectors")
     _ = weights[0].gram.factor  # lengths are then computed in coordinates, to their last digits
     return Group(tuple(weights), tuple(parts))
+
+
+def _check_divided(parts: list[_Part]) -> None:
+    lone = len(parts) == 1 and len(parts[0].vector.quotients) == 1 and len(parts[0].factors) == 1
+    if not lone or any(slopes.constant.any() or slopes.jacobian.any() for slopes in parts[0].slopes[1:]):
+        raise NeedsCoordinates("a vector with a squared norm that is divided by a variable enters otherwise as well")
 
 
 def _tied(vectors: list[ProductVector]) -> list[list[ProductVector]]:

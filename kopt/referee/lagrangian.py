@@ -3,6 +3,7 @@
 L(x, m) = objective(x) + sum over constraints of <m, residual(x)> falls apart into
 
 - vectors in feature space, which enter by slopes of their values, squared norm and norm: minimised in closed form;
+  one whose squared norm is divided by a variable leaves a slope in that variable;
 - variables in which it is affine or quadratic: minimised by linear algebra, unbounded where a slope does not vanish;
 - all other variables: handed to a solver (`remainder.py`).
 """
@@ -20,7 +21,7 @@ import scipy.sparse as sp
 from kopt.formulation import Formulation, primal_of
 from kopt.gradients import gradients_of
 from kopt.program import Program
-from kopt.referee.features import FeatureSpace, NeedsCoordinates
+from kopt.referee.features import FeatureSpace, NeedsCoordinates, Pull
 from kopt.referee.remainder import Remainder
 from kopt.sample import Sample
 from kopt.terms import Term, additive_terms
@@ -75,14 +76,21 @@ class Lagrangian:
         leaves = {leaf.id for vector in vectors for leaf in vector.leaves}
         if leaves & _curved_variables(self._components):
             raise NeedsCoordinates("a vector enters through an expression that is not affine in its values and norms")
-        general = _general_variables(self._components)
+        divisors = {q.entry[0].id for vector in vectors for q in vector.quotients}
+        general = _general_variables(self._components, divisors)
         variables = list(primal.variables.values())
         self.smooth = {v.name(): v for v in variables if v.id not in leaves and v.id not in general}
         self._columns = _stacked([*self.smooth.values(), *(v for v in variables if v.id in leaves)])
         self._assemble()
         self.features = FeatureSpace(vectors, self.slopes_in)
         others = [v for v in variables if v.id in general]
-        self.remainder = Remainder(primal, others) if others else None
+        self.remainder = Remainder(primal, others, self.features.divisors) if others else None
+
+    @property
+    def divisors(self) -> set[int]:
+        """The columns of the affine variables by which squared norms are divided."""
+        entries = self.features.divisors
+        return {self._columns[v.id].start + entry for v, entry in entries if v.id in self._columns}
 
     @property
     def _components(self) -> list[tuple[slice | None, cp.Expression]]:
@@ -185,9 +193,10 @@ class Lagrangian:
 
     def minimise(self, m: np.ndarray) -> Minimum:
         """The minimum over all primal variables."""
-        parts = [self._constant(m), *self._smooth_minimum(m), *self.features.minimise(m)]
+        pulls = self.features.pulls(m)
+        parts = [self._constant(m), *self._smooth_minimum(m, pulls), *self.features.minimise(m)]
         if self.remainder is not None:  # it contains the constant
-            parts[0] = self.remainder.minimise({name: m[place] for name, place in self.slices.items()})
+            parts[0] = self.remainder.minimise({name: m[place] for name, place in self.slices.items()}, pulls)
         for value, escapes in parts:
             if value == -np.inf:
                 return Minimum(-np.inf, np.inf, escapes)
@@ -198,11 +207,18 @@ class Lagrangian:
     def _constant(self, m: np.ndarray) -> tuple[float, str | None]:
         return self._offset + float(self._offsets @ m), None
 
-    def _smooth_minimum(self, m: np.ndarray) -> Iterator[tuple[float, str | None]]:
-        """min 1/2 x' H x + slope' x."""
+    def _smooth_minimum(self, m: np.ndarray, pulls: list[Pull]) -> Iterator[tuple[float, str | None]]:
+        """min 1/2 x' H x + slope' x, over x_j >= 0 where a vector pulls at x_j."""
         if not self.smooth_width:
             return
         slope, size = self.smooth_slopes.at(m), self.smooth_slopes.size(m)
+        for pull in pulls:
+            columns = self._columns.get(pull.variable.id)
+            if columns is not None:
+                column = columns.start + pull.entry
+                slope[column] -= pull.strength
+                size[column] += pull.strength
+                slope[column] = min(slope[column], 0.0)
         H = self.hessian(m)
         values, vectors, unit = spectrum(H)
         along, most = vectors.T @ (slope / unit), np.abs(vectors).T @ (size / unit)
@@ -275,10 +291,13 @@ def _curved_variables(components: Components) -> set[int]:
     return set().union(*(found for _, found in _curved_terms(components)))
 
 
-def _general_variables(components: Components) -> set[int]:
-    """The variables, by id, in terms that are neither affine nor quadratic, and those tied to them by a product."""
+def _general_variables(components: Components, divisors: set[int]) -> set[int]:
+    """The variables, by id, in terms that are neither affine nor quadratic, and those tied to them by a product.
+
+    So are variables that have a sign, because they divide squared norms, in terms that are quadratic.
+    """
     curved = _curved_terms(components)
-    general: set[int] = set().union(*(found for quadratic, found in curved if not quadratic))
+    general: set[int] = set().union(*(found for quadratic, found in curved if not quadratic or found & divisors))
     while True:
         tied = set().union(*(found for _, found in curved if found & general))
         if tied <= general:

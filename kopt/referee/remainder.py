@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import cvxpy as cp
@@ -10,6 +10,7 @@ import numpy as np
 
 from kopt.cones import NonNegative
 from kopt.program import Program
+from kopt.referee.features import Pull
 from kopt.referee.quiet import status_of
 
 # Regularisations under which an escaping minimiser keeps running away.
@@ -24,9 +25,14 @@ OPTIONS: dict[str, Any] = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-10, "tol_feas
 
 
 class Remainder:
-    """min over some variables of the Lagrangian, all others at 0; the multipliers are parameters of one problem."""
+    """min over some variables of the Lagrangian, all others at 0; the multipliers are parameters of one problem.
 
-    def __init__(self, primal: Program, variables: list[cp.Variable]) -> None:
+    divisors   entries of variables that divide squared norms: they are non-negative, and the vectors pull at them
+    """
+
+    def __init__(
+        self, primal: Program, variables: list[cp.Variable], divisors: Sequence[tuple[cp.Variable, int]] = ()
+    ) -> None:
         self.variables = variables
         self.multipliers = {
             name: cp.Parameter(cone.residual.shape, nonneg=isinstance(cone, NonNegative))
@@ -39,19 +45,27 @@ class Remainder:
         for name, cone in primal.cones.items():
             lagrangian += cp.sum(cp.multiply(self.multipliers[name], cone.residual))
         ids = {v.id for v in variables}
-        fixed = [v == 0 for v in primal.variables.values() if v.id not in ids]
+        divided = [cp.vec(v, order="F")[entry] for v, entry in divisors if v.id in ids]
+        self.strengths = cp.Parameter(len(divided), nonneg=True) if divided else None
+        if self.strengths is not None:
+            lagrangian -= self.strengths @ cp.hstack(divided)
+        fixed = [t >= 0 for t in divided]
+        fixed += [v == 0 for v in primal.variables.values() if v.id not in ids]
         self.pull = cp.Parameter(nonneg=True)
         squares = sum((cp.sum_squares(v) for v in variables), cp.Constant(0.0))
         self.problem = cp.Problem(cp.Minimize(lagrangian), fixed)
         self.pulled = cp.Problem(cp.Minimize(lagrangian + self.pull * squares), fixed)
 
-    def minimise(self, multipliers: Mapping[str, np.ndarray]) -> tuple[float, str | None]:
+    def minimise(self, multipliers: Mapping[str, np.ndarray], pulls: Sequence[Pull] = ()) -> tuple[float, str | None]:
         """The minimum; -inf and the variable that escapes; nan where the solver does not say."""
         size = max([self.slope, *(float(np.max(np.abs(m), initial=0.0)) for m in multipliers.values())]) or 1.0
         self.scale.value = 1 / size
         for name, parameter in self.multipliers.items():
             value = np.asarray(multipliers[name]).reshape(parameter.shape, order="F") / size
             parameter.value = np.maximum(value, 0.0) if parameter.attributes["nonneg"] else value
+        ids = {v.id for v in self.variables}
+        if self.strengths is not None:
+            self.strengths.value = np.array([pull.strength for pull in pulls if pull.variable.id in ids]) / size
         if _solved(self.problem):
             least = float(self.problem.value)
             falls, escaping = self._beyond()

@@ -45,9 +45,9 @@ class Words(Writer):
         name = vector.name
         if isinstance(vector, ProductCombination):
             name = f"sum_i ({self.text(vector.coefficients)})_i phi(x_i)"
-            for leaf, t in vector.quotients:
-                if leaf is variable:
-                    return f"||{name}||^2 / ({self.text(t)})"
+        for quotient in vector.quotients:
+            if quotient.leaf is variable:
+                return f"||{name}||^2 / ({self.text(quotient.t)})"
         if variable is vector.values:
             return f"<{name}, phi(x_i)>"
         return f"||{name}||^2" if variable is vector.norm_squared else f"||{name}||"

@@ -125,6 +125,8 @@ def values_by_name(program: Program, view: ExplicitView, side: str) -> dict[str,
     The multipliers of a dual are not read: the primal point is recovered from the dual variables alone.
     """
     values: dict[str, Any] = {}
+    for vector in view.weights.values() if side == "primal" else ():
+        _rounded_up(vector)
     for name, variable in program.variables.items():
         weight = view.weights.get(name)
         values[name] = variable.value if weight is None else _coefficients(weight, variable.value)
@@ -133,6 +135,15 @@ def values_by_name(program: Program, view: ExplicitView, side: str) -> dict[str,
         if dual_value is not None:
             values[name] = cone.from_cvxpy(dual_value)
     return values
+
+
+def _rounded_up(weight: ExplicitVector) -> None:
+    """A number that divides a squared norm, and that a solver left just below 0, is 0; so is the vector then."""
+    for t in weight.divisors:
+        if t.value <= 0:
+            [z], [variable] = weight.coordinates.variables(), t.variables()
+            z.save_value(np.zeros(z.shape))
+            variable.save_value(np.maximum(variable.value, 0.0))
 
 
 def _coefficients(weight: ExplicitVector, coordinates: np.ndarray) -> np.ndarray:

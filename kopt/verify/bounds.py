@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from kopt.errors import InputError
+from kopt.errors import DeclarationError, InputError
 from kopt.formulation import Formulation
+from kopt.locations import FaultsOf, method_with_place
+from kopt.point import Point
 from kopt.polyhedra import feasible_polyhedron, nearby_point, split
 from kopt.verify.conditions import Conditions
 from kopt.verify.measure import measure
 from kopt.verify.record import Record
 from kopt.verify.recovery import recovered
+from kopt.views.products import fitting
 
 # A repaired point is feasible up to this, relative to the terms of each constraint.
 FEASIBLE = 1e-10
@@ -74,7 +77,7 @@ def repaired_bounds(
             are bound; None where they are bound to another one. Where nothing moves it is the one wanted
     """
     try:
-        point, moved = _feasible_dual(conditions, dual)
+        point, moved = _feasible_dual(formulation, conditions, dual)
     except InputError as error:
         return Bounds(notes=(f"No bounds: {error.what}",))
     if moved == 0 and bound is not None:
@@ -123,7 +126,9 @@ def _feasible(residuals: Mapping[str, Any]) -> bool:
     return all(residual.relative <= FEASIBLE for residual in residuals.values())
 
 
-def _feasible_dual(conditions: Conditions, dual: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], float]:
+def _feasible_dual(
+    formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], float]:
     """Feasible dual variables near the given ones, and how far they were moved; refused where that is impossible."""
     if conditions.dual is None:
         raise InputError("no dual is declared.", "Declare it.")
@@ -131,9 +136,27 @@ def _feasible_dual(conditions: Conditions, dual: Mapping[str, Any]) -> tuple[dic
     missing = [name for name in variables if name not in dual or not np.isfinite(dual[name]).all()]
     if missing:
         raise InputError(f"{', '.join(missing)} is not given or not finite.", "Give all dual variables.")
-    polyhedron = feasible_polyhedron(conditions.dual, variables)
-    if polyhedron is None:
-        raise InputError("the dual's feasible set is not a box with a few rows.", "No repair is known for it.")
-    start = np.concatenate([np.asarray(dual[name], dtype=float).ravel(order="F") for name in variables])
-    point = nearby_point(start, polyhedron)
-    return split(point, variables), float(np.linalg.norm(point - start))
+    given = {name: np.asarray(dual[name], dtype=float) for name in variables}
+    point = _by_own_rule(formulation, conditions, given)
+    if point is None:
+        polyhedron = feasible_polyhedron(conditions.dual, variables)
+        if polyhedron is None:
+            raise InputError("the dual's feasible set is not a box with a few rows.", "No repair is known for it.")
+        stacked = np.concatenate([value.ravel(order="F") for value in given.values()])
+        point = split(nearby_point(stacked, polyhedron), variables)
+    return point, float(np.sqrt(sum(np.sum((point[name] - value) ** 2) for name, value in given.items())))
+
+
+def _by_own_rule(
+    formulation: Formulation, conditions: Conditions, given: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray] | None:
+    with FaultsOf(formulation, "repair"):
+        point = formulation.repair(conditions.dual_view, Point(given))
+    if point is None:
+        return None
+    if set(point) != set(given):
+        raise DeclarationError(
+            f"{method_with_place(formulation, 'repair')} returned {', '.join(point) or 'nothing'}.",
+            f"Return all dual variables and nothing else: {', '.join(given)}.",
+        )
+    return {name: fitting(name, point[name], value.shape) for name, value in given.items()}

@@ -77,7 +77,9 @@ def _stationary_weights(conditions: Conditions) -> dict[str, Combination] | None
     )
     weights = {}
     for name, weight in view.weights.items():
-        of_values, of_square, of_norm = (conditions.gradient(leaf)[0] for leaf in weight.leaves)
+        if weight.quotients:
+            return None
+        of_values, of_square, of_norm = (conditions.gradient(leaf)[0] for leaf in weight.parts)
         if of_square[0] == of_norm[0] == 0 and weight.rows is None:
             continue
         if not of_square[0] > 0 or of_norm[0] != 0 or not np.isfinite(of_values).all():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import cvxpy as cp
 import numpy as np
 
 from kopt.verify.conditions import Conditions
 from kopt.verify.first_order import kinked_variables
 from kopt.verify.record import MISSING, Residual
-from kopt.views.products import NORM_FLOOR, ProductVector
+from kopt.views.products import NORM_FLOOR, ProductVector, Quotient
 
 # A bound on a norm this small, relative to what it is compared with, is as good as the norm and saves a product.
 NEGLIGIBLE = 1e-10
@@ -27,7 +28,7 @@ def stationarity(conditions: Conditions, notes: list[str]) -> dict[str, Residual
         if variable.id in kinked:
             residuals[name] = _lagrangian_slack(conditions, name, notes)
         else:
-            gradient, contributions = conditions.gradient(variable)
+            gradient, contributions = _with_quotients(conditions, variable)
             residuals[name] = Residual.of(_largest(gradient), _largest(contributions))
     for name, weight in view.weights.items():
         if any(leaf.id in kinked for leaf in weight.leaves):
@@ -35,6 +36,41 @@ def stationarity(conditions: Conditions, notes: list[str]) -> dict[str, Residual
         else:
             residuals[name] = _in_feature_space(conditions, weight)
     return residuals
+
+
+def _with_quotients(conditions: Conditions, variable: cp.Variable) -> tuple[np.ndarray, np.ndarray]:
+    """The gradient in a variable whose entries t divide squared norms, and the contributions to it.
+
+    f ||w||^2 / t adds -f ||w||^2 / t^2. At w = 0 = t it adds any number up to -||Phi' q||^2 / (4 f), q the slope of
+    the Lagrangian in the values: the rest of the slope has to be at least as large as that.
+    """
+    gradient, contributions = conditions.gradient(variable)
+    for vector in conditions.primal_view.vectors:
+        for quotient in vector.quotients:
+            owner, place = quotient.entry
+            factor = float(conditions.gradient(quotient.leaf)[0][0])
+            if owner is not variable or factor == 0:
+                continue
+            if _vanishes(conditions, vector, quotient, factor):
+                pull = max(_pull(conditions, vector, factor), float(gradient[place]))
+            else:
+                pull = factor * quotient.of(vector.number.norm_squared) / float(quotient.t.value)
+            gradient[place] -= pull
+            contributions[place] += abs(pull)
+    return gradient, contributions
+
+
+def _vanishes(conditions: Conditions, vector: ProductVector, quotient: Quotient, factor: float) -> bool:
+    """Whether w = 0 = t in f ||w||^2 / t, or what both are worth is nothing beside the objective."""
+    t = float(quotient.t.value)
+    worth = max(t * _pull(conditions, vector, factor), factor * quotient.of(vector.number.norm_squared))
+    return t >= 0 and worth <= NEGLIGIBLE * conditions.scale
+
+
+def _pull(conditions: Conditions, vector: ProductVector, factor: float) -> float:
+    """||Phi' q||^2 / (4 f), q the slope of the Lagrangian in the values."""
+    slope = conditions.gradient(vector.values)[0].reshape(vector.values.shape, order="F")
+    return vector.gram.norm_squared(vector.spread(slope)) / (4 * factor)
 
 
 def _largest(values: np.ndarray) -> float:
@@ -76,13 +112,19 @@ def _gradient_in(conditions: Conditions, vector: ProductVector) -> tuple[np.ndar
     """Coefficients of the gradient in a vector, the length of its norm terms, and their freedom at 0.
 
     The Lagrangian's slopes in values, squared norm and norm give Phi' (slope of values) + 2 a w + k w / ||w||; at
-    w = 0, or where k ||w|| is nothing beside the objective, the last term is any vector of length at most k.
+    w = 0, or where k ||w|| is nothing beside the objective, the last term is any vector of length at most k. The
+    gradient of ||w||^2 / t is 2 w / t; at w = 0 = t it is any vector, and the condition is one on t.
     """
-    of_values, of_square, of_norm = (conditions.gradient(leaf)[0] for leaf in vector.leaves[:3])
+    of_values, of_square, of_norm = (conditions.gradient(leaf)[0] for leaf in vector.parts)
     c = vector.number.coefficients
     spread = vector.spread(of_values.reshape(vector.values.shape, order="F"))
     a, k = float(of_square[0]), float(of_norm[0])
     norm = vector.number.norm
+    for quotient in vector.quotients:
+        factor = float(conditions.gradient(quotient.leaf)[0][0])
+        if factor and _vanishes(conditions, vector, quotient, factor):
+            return spread, 0.0, np.inf
+        a += factor / float(quotient.t.value) if factor else 0.0
     if norm == 0 or 0 < k * norm <= NEGLIGIBLE * conditions.scale:
         return spread + 2 * a * c, abs(2 * a) * norm, max(0.0, k)
     return spread + (2 * a + k / norm) * c, abs(2 * a) * norm + abs(k), 0.0

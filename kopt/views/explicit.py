@@ -18,6 +18,7 @@ class ExplicitVector:
         self.gram = gram
         self.coordinates = coordinates
         self.rows = slice(None) if rows is None else rows
+        self.divisors: list[Any] = []
 
     @property
     def values(self) -> cp.Expression:
@@ -39,6 +40,7 @@ class ExplicitVector:
 
     def norm_squared_over(self, t: Any) -> cp.Expression:
         """<z, z> / t."""
+        self.divisors.append(t)
         return cp.quad_over_lin(self.coordinates, t)
 
     def __add__(self, other: ExplicitVector) -> ExplicitVector:

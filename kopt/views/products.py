@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from kopt.combination import Combination
 from kopt.errors import DeclarationError, InputError
+from kopt.gradients import affine_parts
 from kopt.gram import Gram
 from kopt.sample import Sample
 from kopt.views.view import View
@@ -19,6 +21,35 @@ from kopt.views.view import View
 # What a norm counts for at least, relative to its value for orthogonal points (see `floor`).
 NORM_FLOOR = 1e-2
 EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """||w||^2 / t as a leaf, for an expression t >= 0; it is 0 where both vanish."""
+
+    leaf: cp.Variable
+    t: Any
+
+    def of(self, numerator: float) -> float:
+        """A numerator over t; infinite where t is not positive."""
+        t = float(self.t.value)
+        if t > 0 or np.isnan(t):
+            return numerator / t
+        return 0.0 if numerator == 0 == t else np.inf
+
+    @property
+    def entry(self) -> tuple[cp.Variable, int]:
+        """The variable of which t is an entry, and its place there."""
+        variables = self.t.variables()
+        if len(variables) == 1 and self.t.is_affine():
+            jacobian, offset = affine_parts(self.t)
+            slopes = jacobian[variables[0].id].toarray().ravel()
+            if np.count_nonzero(slopes) == 1 and np.max(slopes) == 1 and not offset.any():
+                return variables[0], int(np.argmax(slopes))
+        raise DeclarationError(
+            f"A squared norm is divided by {self.t}, which is not an entry of a variable.",
+            "Divide by a variable, and tie it to the expression by a constraint.",
+        )
 
 
 class ProductVector:
@@ -39,11 +70,17 @@ class ProductVector:
         self.values = cp.Variable(m if outputs is None else (m, outputs), name=f"{name}.values")
         self.norm_squared = cp.Variable(name=f"{name}.norm_squared")
         self.norm = cp.Variable(name=f"{name}.norm")
+        self.quotients: list[Quotient] = []
         view.vectors.append(self)
 
     @property
     def leaves(self) -> tuple[cp.Variable, ...]:
-        """The variables that stand for this vector."""
+        """The variables that stand for this vector, quotients included."""
+        return *self.parts, *(quotient.leaf for quotient in self.quotients)
+
+    @property
+    def parts(self) -> tuple[cp.Variable, cp.Variable, cp.Variable]:
+        """The variables that stand for its values, its squared norm and its norm."""
         return self.values, self.norm_squared, self.norm
 
     @property
@@ -57,8 +94,9 @@ class ProductVector:
         return [(1.0, self)]
 
     def norm_squared_over(self, t: Any) -> cp.Expression:
-        """<w, w> / t."""
-        return cp.quad_over_lin(self.norm, t)
+        """<w, w> / t, continued by 0 where both vanish."""
+        self.quotients.append(Quotient(cp.Variable(name=f"{self.name}.quotient{len(self.quotients)}"), t))
+        return self.quotients[-1].leaf
 
     def bind(self, values: Mapping[str, Any]) -> None:
         """Set the leaves to what follows from the values of a point."""
@@ -66,6 +104,8 @@ class ProductVector:
         self.values.save_value(self.number.values)
         self.norm_squared.save_value(self.number.norm_squared)
         self.norm.save_value(self.number.norm)
+        for quotient in self.quotients:
+            quotient.leaf.save_value(quotient.of(self.number.norm_squared))
 
     def _number(self, values: Mapping[str, Any]) -> Combination:
         value = values.get(self.name)
@@ -79,10 +119,10 @@ class ProductVector:
         A norm that vanishes by cancellation has no size of its own; it then counts for a hundredth of
         (sum_i c_i^2 k_ii)^(1/2), its value if the points were orthogonal.
         """
-        if leaf is not self.norm and leaf is not self.norm_squared:
-            return 0.0
         norm = NORM_FLOOR * self.orthogonal_norm(self.number.coefficients)
-        return norm if leaf is self.norm else float(np.square(norm))
+        if leaf is self.values:
+            return 0.0
+        return norm if leaf is self.norm else self._over(leaf, float(np.square(norm)))
 
     def rounding(self, leaf: cp.Variable) -> float:
         """An estimate of the rounding in a norm."""
@@ -90,9 +130,11 @@ class ProductVector:
         norm = self.number.norm
         if leaf is self.norm:
             return float(np.hypot(norm, np.sqrt(squared)) - norm)
-        if leaf is self.norm_squared:
-            return squared + 2 * EPS * self.number.norm_squared
-        return 0.0
+        return 0.0 if leaf is self.values else self._over(leaf, squared + 2 * EPS * self.number.norm_squared)
+
+    def _over(self, leaf: cp.Variable, squared: float) -> float:
+        """A part of the squared norm as a part of a leaf: of the squared norm itself, or of a quotient."""
+        return next((quotient.of(squared) for quotient in self.quotients if quotient.leaf is leaf), squared)
 
     def rounding_of_values(self) -> np.ndarray:
         """An estimate of the rounding in each value."""
@@ -158,38 +200,6 @@ class ProductCombination(ProductVector):
     def __init__(self, view: ProductView, name: str, gram: Gram, coefficients: cp.Expression, rows: Any) -> None:
         super().__init__(view, name, gram, rows, coefficients.shape[1] if coefficients.ndim > 1 else None)
         self.coefficients = coefficients
-        self.quotients: list[tuple[cp.Variable, Any]] = []
-
-    @property
-    def leaves(self) -> tuple[cp.Variable, ...]:
-        """The variables that stand for this vector, quotients included."""
-        return *super().leaves, *(leaf for leaf, _ in self.quotients)
-
-    def norm_squared_over(self, t: Any) -> cp.Expression:
-        """<w, w> / t, continued by 0 where both vanish."""
-        leaf = cp.Variable(name=f"{self.name}.quotient{len(self.quotients)}")
-        self.quotients.append((leaf, t))
-        return leaf
-
-    def bind(self, values: Mapping[str, Any]) -> None:
-        """Set the leaves from the value of the coefficients."""
-        super().bind(values)
-        for leaf, t in self.quotients:
-            leaf.save_value(_quotient(self.number.norm_squared, t))
-
-    def floor(self, leaf: cp.Variable) -> float:
-        """A quotient has the floor of its numerator."""
-        for quotient, t in self.quotients:
-            if leaf is quotient:
-                return _quotient(super().floor(self.norm_squared), t)
-        return super().floor(leaf)
-
-    def rounding(self, leaf: cp.Variable) -> float:
-        """A quotient has the rounding of its numerator."""
-        for quotient, t in self.quotients:
-            if leaf is quotient:
-                return _quotient(super().rounding(self.norm_squared), t)
-        return super().rounding(leaf)
 
     def _number(self, values: Mapping[str, Any]) -> Combination:
         return self.view.numeric(self.gram, self.coefficients.value, self.rows)
@@ -244,13 +254,6 @@ class ProductView(View):
     def leaves(self) -> dict[int, ProductVector]:
         """The vector that each leaf stands for, by the id of the leaf."""
         return {leaf.id: vector for vector in self.vectors for leaf in vector.leaves}
-
-
-def _quotient(numerator: float, t: Any) -> float:
-    if numerator == 0:
-        return 0.0
-    below = float(t.value)
-    return numerator / below if below else np.inf
 
 
 def fitting(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -12,7 +12,7 @@ from cvxpy.constraints.constraint import Constraint
 
 from kopt.combination import Combination
 from kopt.errors import DeclarationError
-from kopt.gram import Gram
+from kopt.gram import FrobeniusProducts, Gram
 from kopt.locations import calling_place
 from kopt.sample import Sample
 
@@ -44,6 +44,13 @@ class View(ABC):
     weight(name)     a free vector in feature space
     combination(c)   the vector sum_i c_i phi(x_i)
     gram()           the matrix K, for programs over matrices
+
+    Of several kernels, for machines that learn a kernel:
+
+    kernels            their names
+    mixture(mu)        the matrix sum_k mu_k K_k
+    against(Z)         the inner products <K_k, Z> with a symmetric matrix Z
+    traces, frobenius  the numbers tr K_k and <K_k, K_l>
     """
 
     def __init__(self, sample: Sample) -> None:
@@ -66,6 +73,30 @@ class View(ABC):
     def gram(self, kernel: str | None = None) -> np.ndarray:
         """The Gram matrix itself."""
         return self.sample.gram(kernel).dense
+
+    @property
+    def kernels(self) -> list[str]:
+        """The names of the kernels."""
+        return list(self.sample.grams)
+
+    @property
+    def traces(self) -> np.ndarray:
+        """The numbers tr K_k."""
+        return np.array([np.sum(gram.diagonal) for gram in self.sample.grams.values()])
+
+    @property
+    def frobenius(self) -> FrobeniusProducts:
+        """The numbers <K_k, K_l>, and what else follows from one pass over the matrices."""
+        return self.sample.frobenius
+
+    def mixture(self, mu: Any) -> Any:
+        """The matrix sum_k mu_k K_k."""
+        return _square(self.sample.stacked_grams @ mu, self.n)
+
+    def against(self, Z: Any) -> Any:
+        """The inner products <K_k, Z>, one for each kernel."""
+        flat = cp.vec(Z, order="F") if isinstance(Z, cp.Expression) else np.ravel(Z)
+        return self.sample.stacked_grams.T @ flat
 
     @abstractmethod
     def weight(
@@ -119,3 +150,7 @@ class View(ABC):
 
     def _product(self, gram: Gram) -> Callable[[np.ndarray], np.ndarray]:
         return gram.product
+
+
+def _square(stacked: Any, n: int) -> Any:
+    return cp.reshape(stacked, (n, n), order="F") if isinstance(stacked, cp.Expression) else stacked.reshape(n, n)

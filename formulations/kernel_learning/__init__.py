@@ -1,0 +1,12 @@
+"""Kernels learnt from data: weights of given kernels, and of directions in one."""
+
+from typing import TYPE_CHECKING, Any
+
+from kopt.discovery import exported
+
+globals().update(exported(__name__))
+__all__ = sorted(exported(__name__))
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

@@ -1,0 +1,29 @@
+"""Random samples with several kernels, for the referee and the tests."""
+
+from collections.abc import Iterator
+from itertools import count
+
+import numpy as np
+
+from kopt import Sample
+from kopt.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial
+
+# None of them is a number that factors are made of.
+SIZES = (7, 9, 6, 11)
+CHOICES: tuple[dict[str, Kernel], ...] = (
+    {"linear": Linear(), "gaussian": Gaussian(sigma=1.3), "polynomial": Polynomial(degree=2, R=0.7)},
+    {"narrow": Gaussian(sigma=0.6), "wide": Gaussian(sigma=2.1), "laplacian": Laplacian(sigma=1.1)},
+    {"linear": 0.4 * Linear(), "quadratic": Polynomial(degree=2, R=0.0), "wide": Gaussian(sigma=1.7)},
+)
+
+
+def several_kernels(rng: np.random.Generator) -> Iterator[Sample]:
+    """Points away from the origin with one decimal, unequal classes that overlap, three kernels."""
+    for i in count():
+        n = SIZES[i % len(SIZES)]
+        X = np.round(rng.standard_normal((n, 3)) * [1.0, 1.4, 0.6] + [0.5, -0.3, 0.2], 1)
+        y = np.full(n, -1.0)
+        y[np.argsort(X @ [0.8, 0.6, 0.0])[-int(0.45 * n) :]] = 1.0
+        if i % 2:
+            y = np.roll(y, 1)
+        yield Sample(X, y, kernel=dict(CHOICES[i % len(CHOICES)]))

@@ -1,0 +1,133 @@
+"""What the machines share that learn non-negative weights of kernels together with a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from kopt import Claim, Combination, Domain, Point, Sample, at_most, equal, parameter
+from kopt.kernels import Kernel, Weighted
+
+AT_LEAST_ONE = Domain("a finite number >= 1", lambda value: value >= 1, (1.05, 4.0))
+
+
+def norm_of_weights(default: float = 1.0) -> Any:
+    """The parameter p >= 1 of the norm that bounds the weights."""
+    return parameter(AT_LEAST_ONE, default)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights mu >= 0 with sum_k (r_k mu_k)^p <= c^p, r_k the mean of k_k(x, x) over the points.
+
+    With p = 1 the trace of the combination is bounded: the mean of k(x, x) is at most c. The dual norm of
+    q_k / r_k, with p* = p / (p - 1), is the largest mu' q for weights of size 1.
+    """
+
+    s: Any
+    p: float
+    c: float
+
+    @property
+    def r(self) -> np.ndarray:
+        """The mean squared lengths of the points."""
+        return np.asarray(self.s.traces / self.s.n)
+
+    def vectors(self) -> dict[str, Any]:
+        """A weight vector in the feature space of each kernel."""
+        return {name: self.s.weight(f"w[{name}]", kernel=name) for name in self.s.kernels}
+
+    def variable(self) -> cp.Variable:
+        """The weights, as a variable."""
+        return cp.Variable(len(self.s.kernels), name="mu")
+
+    def constraints(self, mu: cp.Variable) -> dict[str, Any]:
+        """The bound on the weights, and their signs."""
+        size = self.r @ mu if self.p == 1 else cp.sum(cp.power(cp.multiply(self.r, mu), self.p))
+        return {"tau": size <= self.c**self.p, "nu": mu >= 0}
+
+    def length(self, e: cp.Expression) -> cp.Expression:
+        """1/2 max mu' q over the weights, q_k the squared length of sum_i e_i phi_k(x_i)."""
+        return self.c / 2 * self._dual_size(self._shares(e))
+
+    def multipliers(self, e: cp.Expression) -> dict[str, Any]:
+        """Of the bound and of the signs, where mu is at that maximum."""
+        shares = self._shares(e)
+        tau = self.c ** (1 - self.p) / (2 * self.p) * self._dual_size(shares)
+        nu = cp.multiply(self.r, tau - shares / 2) if self.p == 1 else np.zeros(len(self.r))
+        return {"tau": tau, "nu": nu}
+
+    def _shares(self, e: cp.Expression) -> cp.Expression:
+        """q_k / r_k."""
+        q = cp.hstack([self.s.combination(e, kernel=name).norm_squared for name in self.s.kernels])
+        return cp.multiply(1 / self.r, q)
+
+    def _dual_size(self, shares: cp.Expression) -> cp.Expression:
+        return cp.max(shares) if self.p == 1 else cp.pnorm(shares, self.p / (self.p - 1))
+
+    def images(self, e: np.ndarray) -> Images:
+        """The vectors sum_i e_i phi_k(x_i), for numbers e."""
+        return Images([self.s.combination(e, kernel=name) for name in self.s.kernels])
+
+    def best(self, q: np.ndarray) -> np.ndarray:
+        """The weights with the largest mu' q, where there is one such: for p > 1."""
+        shares = q / self.r
+        if not shares.any():
+            return np.full(len(q), self.c / (self.r * len(q) ** (1 / self.p)))
+        powers = (shares / shares.max()) ** (1 / (self.p - 1))
+        return np.asarray(self.c * powers / np.sum(powers**self.p) ** (1 / self.p) / self.r)
+
+
+@dataclass(frozen=True)
+class Images:
+    """The vectors v_k = sum_i e_i phi_k(x_i), one in the feature space of each kernel."""
+
+    vectors: list[Combination]
+
+    @property
+    def q(self) -> np.ndarray:
+        """Their squared lengths."""
+        return np.array([v.norm_squared for v in self.vectors])
+
+    @property
+    def values(self) -> np.ndarray:
+        """<v_k, phi_k(x_i)>, a column for each kernel."""
+        return np.column_stack([v.values for v in self.vectors])
+
+    def weighted(self, names: list[str], mu: np.ndarray) -> dict[str, Combination]:
+        """w_k = mu_k v_k."""
+        return {f"w[{name}]": float(m) * v for name, m, v in zip(names, mu, self.vectors, strict=True)}
+
+
+def scores(primal: Point) -> np.ndarray:
+    """sum_k <w_k, phi_k(x)>, on the sample or on new points."""
+    return np.asarray(sum(value.values for name, value in primal.items() if name.startswith("w[")))
+
+
+def spent_length(primal: Point) -> float:
+    """sum_k <w_k, w_k> / mu_k, where 0/0 counts as 0."""
+    squares = np.array([value.norm_squared for name, value in primal.items() if name.startswith("w[")])
+    return float(np.sum(np.divide(squares, primal.mu, out=np.zeros_like(squares), where=squares > 0)))
+
+
+def combined(s: Sample, primal: Point) -> Kernel:
+    """The learnt kernel sum_k mu_k k_k."""
+    return Weighted.of(primal.mu, [gram.kernel for gram in s.grams.values()])
+
+
+def weight_claims(weights: Weights, primal: Point, dual: Point, e: np.ndarray) -> Iterator[Claim]:
+    """The bound on the weights is used up; the lengths of the learnt machine; only the longest vectors count."""
+    q = weights.images(e).q
+    scale = float(np.max(weights.c * q / weights.r))
+    size = float(np.sum((weights.r * primal.mu) ** weights.p)) ** (1 / weights.p)
+    yield at_most("||(r_k mu_k)||_p <= c", size, weights.c)
+    learnt = float(primal.mu @ q)
+    yield equal("sum ||w_k||^2 / mu_k = alpha' G alpha for the learnt kernel", spent_length(primal), learnt, scale)
+    if weights.p == 1:
+        missing = np.max(q / weights.r) - q / weights.r
+        lost = float(weights.r * primal.mu @ missing)
+        yield equal("mu_k > 0 only where q_k / r_k is largest", lost, 0.0, scale)

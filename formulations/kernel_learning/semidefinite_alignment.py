@@ -1,0 +1,82 @@
+"""Weights of any sign of given kernels, with the largest alignment among positive semi-definite combinations."""
+
+from collections.abc import Iterator
+
+import cvxpy as cp
+import numpy as np
+
+from formulations.kernel_learning.cone import positive_part, raised
+from formulations.kernel_learning.instances import several_kernels
+from formulations.kernel_learning.span import Span, check_target
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
+from kopt.kernels import Kernel, Weighted
+
+
+class SemidefiniteAlignment(Formulation):
+    r"""Weights of any sign whose combination is positive semi-definite and has the largest alignment with the target.
+
+    Primal   max   sum_k mu_k a_k
+             s.t.  || sum_k mu_k K_k ||^2 <= 1                                  : lambda
+                   sum_k mu_k K_k positive semi-definite                        : Z
+    Dual     min   ( (a + z)' M^-1 (a + z) )^(1/2),  z_k = <K_k, Z>
+             s.t.  Z positive semi-definite
+
+    Norms and inner products are those of Frobenius, M_kl = <K_k, K_l> and a_k = <K_k, yy'> / ||yy'||: the optimum is
+    the alignment A(sum_k mu_k K_k, yy') itself. The multiplier Z is a matrix, with Z K = 0 at the optimum. With
+    mu_k >= 0 the problem is `Alignment`, whose optimum is no larger.
+
+    >>> import kopt
+    >>> from kopt.kernels import Gaussian, Linear
+    >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}
+    >>> sample = kopt.Sample([[-1.0], [0.5], [1.0]], [-1, 1, 1], kernel=kernels)
+    >>> round(kopt.solve(SemidefiniteAlignment(), sample).value, 4)
+    0.9678
+    """
+
+    reference = Reference("Lanckriet et al., JMLR 5 (2004)", "Section 4.7")
+    task = Task.OTHER
+
+    def requires(self, s: Sample) -> None:
+        """The target must not vanish."""
+        check_target(s.y)
+
+    def primal(self, s: View) -> Program:
+        """The inner product with the target, of a positive semi-definite combination of length 1."""
+        span, mu = Span.plain(s), cp.Variable(len(s.kernels), name="mu")
+        return Program(cp.Maximize(span.a @ mu), {"lambda": cp.sum_squares(span.F @ mu) <= 1, "Z": s.mixture(mu) >> 0})
+
+    def dual(self, s: View) -> Program:
+        """The length of the projection of yy' / ||yy'|| + Z on the span of the kernels."""
+        span, Z = Span.plain(s), cp.Variable((s.n, s.n), name="Z", symmetric=True)
+        length = cp.norm(span.inverse @ (span.a + s.against(Z)))
+        return Program(cp.Minimize(length), domain=[Z >> 0], multipliers={"lambda": length / 2})
+
+    def repair(self, s: View, dual: Point) -> dict[str, object]:
+        """The nearest positive semi-definite matrix."""
+        return {"Z": positive_part(dual.Z)}
+
+    def recover(self, s: View, dual: Point) -> dict[str, object]:
+        """mu is the direction of M^-1 (a + z), moved towards the sum of the kernels until K is semi-definite."""
+        span = Span.plain(s)
+        mu = raised(s, span.solve(span.a + s.against(dual.Z)))
+        length = np.linalg.norm(span.F @ mu)
+        return {"mu": mu / length if length > 0 else mu}
+
+    def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
+        """sum_k mu_k k_k."""
+        return Weighted.of(primal.mu, [gram.kernel for gram in s.grams.values()])
+
+    def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
+        """At least the alignment of every kernel; Z and K are orthogonal."""
+        span = Span.plain(s)
+        lengths = np.sqrt(np.diag(span.M))
+        single = np.divide(span.a, lengths, out=np.zeros_like(span.a), where=lengths > 0)
+        value = float(span.a @ primal.mu)
+        yield at_most("the alignment of every single kernel <= the optimum", np.max(single), value, scale=1.0)
+        yield at_most("alignment <= 1", value, 1.0)
+        yield equal("<Z, K> = 0", s.against(dual.Z) @ primal.mu, 0.0, scale=1.0)
+
+    @classmethod
+    def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
+        """Three kernels and labels."""
+        return ((cls(), sample) for sample in several_kernels(rng))

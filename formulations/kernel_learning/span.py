@@ -1,0 +1,95 @@
+"""The span of some kernels with its inner product: the numbers that an alignment is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from scipy.optimize import nnls
+
+from kopt import InputError, Sample
+
+# Eigenvalues of the matrix of cosines that count as 0.
+SINGULAR = 1e-12
+
+
+@dataclass(frozen=True)
+class Span:
+    """Kernels as vectors: M_kl = <K_k, K_l>, and a_k = <K_k, T> for the target T = yy' / ||y||^2, of length 1.
+
+    An alignment is a cosine in this space, A(K, yy') = a' mu / (mu' M mu)^(1/2) for K = sum_k mu_k K_k.
+    """
+
+    M: np.ndarray
+    a: np.ndarray
+
+    @classmethod
+    def plain(cls, s: Any) -> Span:
+        """The kernels as they are."""
+        return cls(s.frobenius.products, s.frobenius.seen @ s.y / (s.y @ s.y))
+
+    @classmethod
+    def centred(cls, s: Any) -> Span:
+        """Kernels and target centred: H K_k H and Hy, H = I - jj'/l."""
+        y = s.y - s.y.mean()
+        seen = s.frobenius.seen - s.y.mean() * s.frobenius.sums
+        return cls(s.frobenius.centred, seen @ y / (y @ y))
+
+    @cached_property
+    def _unit(self) -> np.ndarray:
+        """The lengths of the kernels; 1 for one that is 0 everywhere."""
+        lengths = np.sqrt(np.diag(self.M))
+        return np.where(lengths > 0, lengths, 1.0)
+
+    @cached_property
+    def _spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Eigenvalues and eigenvectors of the cosines between the kernels, and eigenvectors of the eigenvalue 0."""
+        values, vectors = np.linalg.eigh(self.M / np.outer(self._unit, self._unit))
+        kept = values > SINGULAR * values[-1]
+        return values[kept], vectors[:, kept], vectors[:, ~kept]
+
+    @cached_property
+    def F(self) -> np.ndarray:
+        """The kernels in coordinates, as columns: F'F = M."""
+        values, vectors, _ = self._spectrum
+        return np.sqrt(values)[:, None] * vectors.T * self._unit
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        """A root of a generalised inverse of M: P'P b solves M x = b, and ||P b||^2 = b' x, for b in its range."""
+        values, vectors, _ = self._spectrum
+        return (1 / np.sqrt(values))[:, None] * vectors.T / self._unit
+
+    def in_range(self, b: cp.Expression) -> list[cp.Constraint]:
+        """b in the range of M; nothing where the kernels are independent, and this holds by itself."""
+        _, _, null = self._spectrum
+        return [(null.T / self._unit) @ b == 0] if null.size else []
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """An x with M x = b, for b in the range of M."""
+        return np.asarray(self.inverse.T @ (self.inverse @ b))
+
+    def nearest_cone_point(self, f: np.ndarray) -> np.ndarray:
+        """The mu >= 0 for which F mu is nearest to f."""
+        return np.asarray(nnls(self.F / self._unit, f)[0] / self._unit)
+
+
+def check_target(y: np.ndarray | None, centred: bool = False) -> None:
+    """Refuse targets that align with nothing."""
+    if y is None:
+        raise InputError("The sample has no y, but an alignment needs a target.", "Give labels: Sample(X, y, ...).")
+    if not np.any(y):
+        raise InputError(
+            f"All {len(y)} targets are 0: every kernel has the same inner product, 0, with yy'.",
+            "Give labels -1 and +1, or targets that are not all 0.",
+        )
+    if centred and np.ptp(y) == 0:
+        raise InputError(f"All {len(y)} targets are {y[0]:g}, and centring makes them 0.", "Give targets that differ.")
+
+
+def traces_of(s: Sample) -> np.ndarray:
+    """The numbers tr K_k."""
+    return np.array([np.sum(gram.diagonal) for gram in s.grams.values()])
