@@ -21,8 +21,9 @@ class Alignment(Formulation):
              s.t.  nu_k >= 0
 
 
-    Norms and inner products are those of Frobenius, M_kl = <K_k, K_l> and a_k = <K_k, yy'> / ||yy'||: the optimum is the alignment
-    A(sum_k mu_k K_k, yy') itself. Both programs have one variable for each kernel, whatever the number of points.
+    Norms and inner products are those of Frobenius, M_kl = <K_k, K_l> and a_k = <K_k, yy'> / ||yy'||: the optimum is
+    the alignment A(sum_k mu_k K_k, yy') itself. Both programs have one variable for each kernel, whatever the number of
+    points.
 
     >>> import kopt
     >>> from kopt.kernels import Gaussian, Linear
