@@ -9,6 +9,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+from cvxpy.atoms.affine.unary_operators import NegExpression
 from cvxpy.cvxcore.python.canonInterface import get_problem_matrix
 from cvxpy.lin_ops import lin_op as lo
 
@@ -45,6 +46,9 @@ def affine_parts(expression: cp.Expression) -> tuple[dict[int, sp.csr_array], np
 
 def _slopes_of_affine(expression: cp.Expression) -> dict[cp.Variable, sp.csc_array]:
     """The gradient of an affine expression in one pass over its tree, where CVXPY's `grad` takes one for each atom."""
+    variable, sign = (expression.args[0], -1.0) if isinstance(expression, NegExpression) else (expression, 1.0)
+    if isinstance(variable, cp.Variable):
+        return {variable: sp.csc_array(sp.diags_array(np.full(variable.size, sign)))}
     variables = expression.variables()
     ends = np.cumsum([0, *(variable.size for variable in variables)])
     offsets = {variable.id: int(start) for variable, start in zip(variables, ends, strict=False)}

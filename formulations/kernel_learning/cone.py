@@ -1,7 +1,6 @@
 """Points of the cone of positive semi-definite matrices near given ones."""
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigh
 
 from kopt import View
 
@@ -25,10 +24,15 @@ def is_semidefinite(K: np.ndarray, rounding: float = ROUNDING) -> bool:
     shifted = K.copy()
     shifted[np.diag_indices(len(K))] += rounding * len(K) * float(np.max(np.abs(np.diag(K)), initial=1e-300))
     try:
-        cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
+        np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError:
         return False
     return True
+
+
+def inside(s: View) -> np.ndarray:
+    """Weights mu_k = 1/tr K_k, whose combination has an eigenvalue 0 only where every kernel has."""
+    return np.divide(1.0, s.traces, out=np.zeros_like(s.traces), where=s.traces > 0)
 
 
 def raised(s: View, mu: np.ndarray) -> np.ndarray:
@@ -36,13 +40,13 @@ def raised(s: View, mu: np.ndarray) -> np.ndarray:
 
     An eigenvector v of a negative eigenvalue says how large t has to be at least; a few of them say it all.
     """
-    inside = np.divide(1.0, s.traces, out=np.zeros_like(s.traces), where=s.traces > 0)
-    safe, t = s.mixture(inside), 0.0
+    safe = inside(s)
+    K0, t = s.mixture(safe), 0.0
     for _ in range(MOST_STEPS):
-        K = s.mixture(mu + t * inside)
+        K = s.mixture(mu + t * safe)
         if is_semidefinite(K):
-            return mu + t * inside
-        value, v = eigh(K, subset_by_index=[0, 0])
-        gain = float(v[:, 0] @ safe @ v[:, 0])
-        t += max(1e-12 * np.max(np.abs(mu)) / np.max(inside), 1.01 * -float(value[0]) / gain)
-    return mu + 1e3 * t * inside
+            return mu + t * safe
+        values, vectors = np.linalg.eigh(K)
+        v = vectors[:, 0]
+        t += max(1e-12 * np.max(np.abs(mu)) / np.max(safe), 1.01 * -float(values[0]) / float(v @ K0 @ v))
+    return mu + 1e3 * t * safe

@@ -12,7 +12,7 @@ import numpy as np
 from kopt.formulation import Formulation, Pair
 from kopt.sample import Sample
 from kopt.verify.first_order import FirstOrder, first_order
-from kopt.views import ProductView
+from kopt.views import EvaluationView
 from kopt.views.products import EPS, fitting
 
 # Relative rounding below which a sum of terms is taken as zero.
@@ -28,8 +28,8 @@ class Conditions:
 
     def __init__(self, formulation: Formulation, sample: Sample) -> None:
         products: dict[tuple[int, bytes], np.ndarray] = {}
-        self.primal_view = ProductView(sample, products)
-        self.dual_view = ProductView(sample, products)
+        self.primal_view = EvaluationView(sample, products)
+        self.dual_view = EvaluationView(sample, products)
         pair = Pair(formulation, self.primal_view, self.dual_view)
         self.primal, self.dual = pair.primal, pair.dual
 
@@ -192,6 +192,13 @@ class Conditions:
                 seen = weight > 0
                 if seen.any():
                     sizes.append(float(np.max(self.gradient(variable)[1][seen] / weight[seen])))
+            for image in self.primal_view.images:
+                gradient = self.constraints[name].gradients.get(image.leaf.id)
+                if gradient is not None and image.has(variable):
+                    weight = image.pulled_back(variable, *[np.abs(gradient).sum(axis=1)] * 2)[1]
+                    seen = weight > 0
+                    if seen.any():
+                        sizes.append(float(np.max(self.gradient(variable)[1][seen] / weight[seen])))
         return sizes
 
     @property
@@ -237,6 +244,11 @@ class Conditions:
             if matrix is not None:
                 gradient += matrix @ multiplier.ravel(order="F")
                 contributions += np.abs(matrix) @ np.abs(multiplier.ravel(order="F"))
+        for image in self.primal_view.images:
+            if image.has(variable):
+                slope, size = image.pulled_back(variable, *self.gradient(image.leaf))
+                gradient += slope
+                contributions += size
         if variable.attributes["symmetric"]:
             square = gradient.reshape(variable.shape)
             gradient = ((square + square.T) / 2).ravel()
