@@ -14,6 +14,7 @@ from kopt.kernels import Kernel
 from kopt.locations import BriefTraceback, FaultsOf, method_with_place
 from kopt.point import Point
 from kopt.sample import Sample
+from kopt.show.kernel_figure import kernel_figure
 from kopt.show.text import claims_tree
 from kopt.verify import Certificate
 from kopt.verify.certificate import TOLERANCE
@@ -105,11 +106,19 @@ class Solution:
         >>> from formulations.kernel_learning import Alignment
         >>> from kopt.kernels import Gaussian, Linear
         >>> kernels = {"linear": Linear(), "narrow": Gaussian(sigma=0.3)}
-        >>> kopt.solve(Alignment(), kopt.Sample([[0.0], [1.0], [3.0]], [-1, -1, 1], kernel=kernels)).kernel
-        0
+        >>> kernel = kopt.solve(Alignment(), kopt.Sample([[-1.0], [0.9], [1.0]], [-1, 1, 1], kernel=kernels)).kernel
+        >>> kernel
+        0.3484 * Linear() + 0.01292 * Gaussian(sigma=0.3)
+        >>> kernel([[2.0]], [[3.0]]).round(4)
+        array([[2.0906]])
         """
         with BriefTraceback(), FaultsOf(self.formulation, "learnt_kernel"):
             return self.formulation.learnt_kernel(self.sample, self.primal)
+
+    def kernel_figure(self) -> Any:
+        """A matplotlib figure of the weights, and of the kernel before and after, points ordered by class."""
+        with BriefTraceback():
+            return kernel_figure(self)
 
     def decision_function(self, X_new: Any, diagonal: Any = None) -> np.ndarray:
         """The learnt function at new points.

@@ -2,60 +2,109 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
 
-from formulations.kernel_learning.cone import inside, is_semidefinite
-from formulations.kernel_learning.span import Span
+from formulations.kernel_learning.cone import inside
+from formulations.kernel_learning.masters import Master
+from kopt import View
 from kopt.solvers import Problem, RawAnswer, Solver
-from kopt.views import ProductView, View
+from kopt.solvers.solver import INTERRUPTED
+from kopt.views import ProductView
+from kopt.watch import Watch
 
 # Eigenvectors that are cut off at a time, and the fraction of the smallest eigenvalue that is worth a cut.
 AT_ONCE = 6
 WORTH = 0.05
-MOST_ROUNDS = 200
+MOST_ROUNDS = 300
+# The master problems are solved to about this.
+EXACT = 1e-12
 
 
 class EigenvalueCuts(Solver):
+    r"""Semi-definite programs over a few weights mu, without a matrix variable.
+
+    K = sum_k mu_k K_k is semi-definite if v'Kv >= 0 for every v. With some v the best mu is found among a few
+    variables; an eigenvector of a negative eigenvalue of its K is one more v. The value falls from above, and what is
+    added to K to make it semi-definite gives a value from below; Z = sum_j s_j v_j v_j', with the multipliers s of
+    the cuts, is the multiplier of the matrix. Each round costs a decomposition of an n x n matrix.
+
+    >>> import kopt
+    >>> from formulations.kernel_learning import SemidefiniteAlignment
+    >>> from kopt.kernels import Gaussian, Linear
+    >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}
+    >>> sample = kopt.Sample([[-1.0], [0.5], [1.0]], [-1, 1, 1], kernel=kernels)
+    >>> kopt.solve(SemidefiniteAlignment(), sample, method="EIGENVALUE_CUTS").certificate.holds(1e-6)
+    True
+    """
+
     name = "EIGENVALUE_CUTS"
 
-    def accepts(self, problem):
-        from formulations.kernel_learning.semidefinite_alignment import SemidefiniteAlignment
-        return None if isinstance(problem.formulation, SemidefiniteAlignment) else "no"
+    def place(self, problem: Problem) -> tuple[float, str]:
+        """First: conic solvers carry n^2 variables along."""
+        return -1.0, "a few eigenvectors say what a matrix inequality says"
 
-    def place(self, problem):
-        return -1.0, "faster"
+    def accepts(self, problem: Problem) -> str | None:
+        """Duals that state their problem over the weights alone."""
+        if problem.side != "dual":
+            return "it solves duals only"
+        if not hasattr(problem.formulation, "master"):
+            return "the formulation has no `master(s)`, its problem over the weights without the matrix inequality"
+        needed, budget = 8 * len(problem.sample.grams) * problem.sample.n**2, problem.sample.budget
+        return f"the kernels take {needed:.3g} bytes, more than the budget of {budget:.3g}" if needed > budget else None
 
     def solve(self, problem: Problem) -> RawAnswer:
+        """Cut until the two values agree."""
         s = ProductView(problem.sample)
-        span = Span.plain(s)
-        safe = inside(s)
-        K0 = s.mixture(safe)
-        start = span.inverse @ span.a
-        V = np.zeros((s.n, 0))
-        G = np.zeros((len(span.a), 0))
-        weights = np.zeros(0)
-        for round_ in range(MOST_ROUNDS):
-            A = -(span.inverse @ G)
-            size = np.linalg.norm(A, axis=0)
-            weights = nnls(A / size, start)[0] / size if G.shape[1] else np.zeros(0)
-            f = start + span.inverse @ (G @ weights)
-            mu = span.inverse.T @ f
-            upper = np.linalg.norm(f)
-            K = s.mixture(mu)
-            values, vectors = np.linalg.eigh(K)
-            few = np.flatnonzero(values < min(0, WORTH * values[0]))[:AT_ONCE]
-            v = vectors[:, few]
-            gains = np.einsum("ij,ij->j", v, K0 @ v)
-            t = np.max(-values[few] / gains, initial=0.0)
-            raised = mu + t * safe
-            lower = span.a @ raised / np.linalg.norm(span.F @ raised)
-            print(round_, upper, lower, values[0], len(few), t)
-            if upper - lower <= 0.1*problem.tolerance * upper:
-                break
-            V = np.hstack([V, v])
-            G = np.hstack([G, np.array([np.einsum("ij,ij->j", v, s.gram(k) @ v) for k in s.kernels])])
-        root = V * np.sqrt(weights)
-        return RawAnswer("converged", {"Z": root @ root.T})
+        formulation: Any = problem.formulation
+        cuts = Cuts(s)
+        status = cuts.run(formulation.master(s), problem.tolerance, problem.watch)
+        return RawAnswer(status, formulation.with_multiplier(s, cuts.Z))
+
+
+@dataclass
+class Cuts:
+    """Inequalities v'K v >= 0 on K = sum_k mu_k K_k, and the multipliers of the last master problem."""
+
+    s: View
+    V: np.ndarray = field(init=False)
+    G: np.ndarray = field(init=False)
+    weights: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.V, self.G = np.zeros((self.s.n, 0)), np.zeros((len(self.s.kernels), 0))
+        self.weights = np.zeros(0)
+
+    @property
+    def Z(self) -> np.ndarray:
+        """sum_j s_j v_j v_j'."""
+        root = self.V[:, : len(self.weights)] * np.sqrt(np.maximum(self.weights, 0.0))
+        return np.asarray(root @ root.T)
+
+    def run(self, master: Master, tolerance: float, watch: Watch) -> str:
+        """Rounds of master problem and cuts; a tenth of the tolerance leaves room for what the certificate adds."""
+        try:
+            for _ in range(MOST_ROUNDS):
+                mu, self.weights, upper = master.solve(self.G)
+                lower = master.value(self.cut(mu))
+                watch.report(upper, lower, int(np.count_nonzero(self.weights)))
+                if upper - lower <= max(0.1 * tolerance, EXACT) * upper:
+                    return "converged"
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        return f"stopped after {MOST_ROUNDS} rounds"
+
+    def cut(self, mu: np.ndarray) -> np.ndarray:
+        """Cut off the worst eigenvectors of sum_k mu_k K_k; return weights at which these are no longer negative."""
+        values, vectors = np.linalg.eigh(self.s.mixture(mu))
+        negative = np.flatnonzero(values < min(0.0, WORTH * values[0]))[:AT_ONCE]
+        if not len(negative):
+            return mu
+        v, safe = vectors[:, negative], inside(self.s)
+        forms = np.array([np.einsum("ij,ij->j", v, self.s.gram(name) @ v) for name in self.s.kernels])
+        self.V, self.G = np.hstack([self.V, v]), np.hstack([self.G, forms])
+        gains = safe @ forms
+        needed = np.divide(-values[negative], gains, out=np.zeros(len(negative)), where=gains > 0)
+        return np.asarray(mu + np.max(needed) * safe)

@@ -7,6 +7,7 @@ import numpy as np
 
 from formulations.kernel_learning.cone import positive_part, raised
 from formulations.kernel_learning.instances import several_kernels
+from formulations.kernel_learning.masters import NormMaster
 from formulations.kernel_learning.span import Span, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Kernel, Weighted
@@ -30,7 +31,7 @@ class SemidefiniteAlignment(Formulation):
     >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}
     >>> sample = kopt.Sample([[-1.0], [0.5], [1.0]], [-1, 1, 1], kernel=kernels)
     >>> round(kopt.solve(SemidefiniteAlignment(), sample).value, 4)
-    0.9678
+    0.9345
     """
 
     reference = Reference("Lanckriet et al., JMLR 5 (2004)", "Section 4.7")
@@ -50,6 +51,14 @@ class SemidefiniteAlignment(Formulation):
         span, Z = Span.plain(s), cp.Variable((s.n, s.n), name="Z", symmetric=True)
         length = cp.norm(span.inverse @ (span.a + s.against(Z)))
         return Program(cp.Minimize(length), domain=[Z >> 0], multipliers={"lambda": length / 2})
+
+    def master(self, s: View) -> NormMaster:
+        """The problem without the matrix inequality."""
+        return NormMaster(Span.plain(s))
+
+    def with_multiplier(self, s: View, Z: np.ndarray) -> dict[str, object]:
+        """The dual variables that belong to the multiplier of the matrix inequality: itself."""
+        return {"Z": Z}
 
     def repair(self, s: View, dual: Point) -> dict[str, object]:
         """The nearest positive semi-definite matrix."""

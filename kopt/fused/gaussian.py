@@ -101,6 +101,12 @@ class FusedGaussian:
         rows = _in_fours(where)
         over_ranges(lambda a, b: _block(self.V32, self.half32, rows, *self.columns32, a, b, out), len(out))
 
+    def part(self, rows: slice, columns: slice, out: Vector) -> None:
+        """Write the part of K between two ranges of points, in double precision."""
+        count = np.arange(len(self.V))
+        fours, packed = _in_fours(count[rows]), _columns(self.V, self.half, count[columns])
+        over_ranges(lambda a, b: _block(self.V, self.half, fours, *packed, a, b, out), len(out))
+
     def block(self, where: Indices, out: NDArray[Any]) -> NDArray[Any]:
         """The matrix between some points, in the precision of the memory that is given for it."""
         single = out.dtype == np.float32

@@ -41,14 +41,10 @@ class FrobeniusProducts:
         products, images = np.zeros((m, m)), np.zeros((m, n, 2))
         for rows in blocks(n, BLOCK_BYTES // (8 * m * n)):
             right = slice(rows.stop, n)
-            square = np.stack([gram.block(rows, rows) for gram in grams])
-            images[:, rows] += square @ vectors[rows]
-            products += _products(square)
-            if rows.stop < n:
-                beside = np.stack([gram.block(rows, right) for gram in grams])
-                images[:, rows] += beside @ vectors[right]
-                images[:, right] += beside.transpose(0, 2, 1) @ vectors[rows]
-                products += 2 * _products(beside)
+            square, beside = (_part(grams, rows, columns) for columns in (rows, right))
+            images[:, rows] += square @ vectors[rows] + beside @ vectors[right]
+            images[:, right] += beside.transpose(0, 2, 1) @ vectors[rows]
+            products += _products(square) + 2 * _products(beside)
         return cls(products, images[:, :, 0], images[:, :, 1])
 
     @property
@@ -57,6 +53,14 @@ class FrobeniusProducts:
         n = self.sums.shape[1]
         totals = self.sums.sum(axis=1)
         return self.products - 2 / n * self.sums @ self.sums.T + np.outer(totals, totals) / n**2
+
+
+def _part(grams: Sequence[Gram], rows: slice, columns: slice) -> Matrix:
+    """A part of all matrices."""
+    part = np.empty((len(grams), rows.stop - rows.start, columns.stop - columns.start))
+    for gram, out in zip(grams, part, strict=True):
+        gram.block(rows, columns, out)
+    return part
 
 
 def _products(stack: Matrix) -> Matrix:

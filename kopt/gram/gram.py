@@ -101,11 +101,16 @@ class Gram:
             return np.asarray(self.dense[where])
         return self._values(take(self.X, where), self.X)
 
-    def block(self, rows: slice, columns: slice) -> Matrix:
-        """The part of K between two ranges of points."""
+    def block(self, rows: slice, columns: slice, out: Matrix) -> None:
+        """Write the part of K between two ranges of points."""
+        if out.size == 0:
+            return
         if "dense" in self.__dict__:
-            return np.asarray(self.dense[rows, columns])
-        return self._values(self.X[rows], self.X[columns])
+            out[:] = self.dense[rows, columns]
+        elif self.fused is not None:
+            self.fused.part(rows, columns, out)
+        else:
+            out[:] = self._values(self.X[rows], self.X[columns])
 
     def product(self, c: ArrayLike) -> Matrix:
         """K c, for c of shape (n,) or (n, m)."""

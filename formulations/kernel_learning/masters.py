@@ -1,0 +1,84 @@
+"""Problems over weights of any sign under linear cuts, which stand for a combination that is semi-definite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import linprog, nnls
+
+from formulations.kernel_learning.span import Span
+
+Array = np.ndarray
+
+
+class Master(Protocol):
+    """max a'mu over a bounded set of weights mu."""
+
+    def solve(self, G: Array) -> tuple[Array, Array, float]:
+        """The best mu with G'mu >= 0, the multipliers of these cuts, and the value: no semi-definite one is better."""
+
+    def value(self, mu: Array) -> float:
+        """The value of a mu of any size, brought into the set."""
+
+
+@dataclass(frozen=True)
+class NormMaster:
+    """max a'mu with mu'M mu <= 1: the shortest a + G w with w >= 0, by non-negative least squares.
+
+    >>> master = NormMaster(Span(np.eye(2), np.array([0.6, -0.8])))
+    >>> master.solve(np.array([[0.0], [1.0]]))[0].round(6).tolist()
+    [1.0, 0.0]
+    """
+
+    span: Span
+
+    def solve(self, G: Array) -> tuple[Array, Array, float]:
+        """Non-negative least squares in the coordinates of the span, the cuts at length 1."""
+        target, cuts = self.span.inverse @ self.span.a, self.span.inverse @ G
+        lengths = np.linalg.norm(cuts, axis=0)
+        lengths = np.where(lengths > 0, lengths, 1.0)
+        w = nnls(-cuts / lengths, target)[0] / lengths if G.size else np.zeros(0)
+        shortest = target + cuts @ w
+        length = float(np.linalg.norm(shortest))
+        mu = self.span.inverse.T @ shortest
+        return mu / length if length > 0 else mu, w, length
+
+    def value(self, mu: Array) -> float:
+        """a'mu / ||K(mu)||."""
+        length = float(np.linalg.norm(self.span.F @ mu))
+        return float(self.span.a @ mu) / length if length > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class TraceMaster:
+    """max a'mu with r'mu <= c, a linear program.
+
+    The eigenvalues of a semi-definite combination lie between 0 and its trace, and so does its norm: a box in the
+    coordinates of the span keeps the first rounds bounded.
+
+    >>> master = TraceMaster(Span(np.eye(2), np.array([0.6, -0.8])), np.ones(2), 2.0)
+    >>> master.solve(np.array([[0.0], [1.0]]))[0].round(6).tolist()
+    [2.0, 0.0]
+    """
+
+    span: Span
+    r: Array
+    c: float
+
+    def solve(self, G: Array) -> tuple[Array, Array, float]:
+        """In the coordinates x = F mu of the span, where the kernels are as long as they are."""
+        inverse = self.span.inverse
+        answer = linprog(
+            -(inverse @ self.span.a),
+            A_ub=np.vstack([(inverse @ self.r)[None], -(inverse @ G).T]),
+            b_ub=np.concatenate([[self.c], np.zeros(G.shape[1])]),
+            bounds=(-self.c, self.c),
+        )
+        return inverse.T @ answer.x, -np.asarray(answer.ineqlin.marginals[1:]), -float(answer.fun)
+
+    def value(self, mu: Array) -> float:
+        """a'mu at the trace c."""
+        trace = float(self.r @ mu)
+        return max(0.0, float(self.span.a @ mu) * self.c / trace) if trace > 0 else 0.0
