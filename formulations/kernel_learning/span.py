@@ -14,6 +14,8 @@ from kopt import InputError, Sample
 
 # Eigenvalues of the matrix of cosines that count as 0.
 SINGULAR = 1e-12
+# What rounding leaves of a weight, relative to the largest.
+ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,9 @@ class Span:
         return np.asarray(self.inverse.T @ (self.inverse @ b))
 
     def nearest_cone_point(self, f: np.ndarray) -> np.ndarray:
-        """The mu >= 0 for which F mu is nearest to f."""
-        return np.asarray(nnls(self.F / self._unit, f)[0] / self._unit)
+        """The mu >= 0 for which F mu is nearest to f; what rounding leaves of a weight is 0."""
+        lengths = nnls(self.F / self._unit, f)[0]
+        return np.asarray(np.where(lengths > ROUNDING * np.max(lengths), lengths, 0.0) / self._unit)
 
 
 def check_target(y: np.ndarray | None, centred: bool = False) -> None:

@@ -9,6 +9,7 @@ from formulations.novelty import OneClass
 from formulations.regression import EpsilonInsensitive
 from tests.benchmarks.contest import Contest
 from tests.benchmarks.large import LargeSoftMargin
+from tests.benchmarks.learnt_kernels import LEARNT
 from tests.benchmarks.path import Sweep
 from tests.benchmarks.problems import breast_cancer, digits, mc, moons, novelty, regression, wide
 from tests.benchmarks.session import Session
@@ -58,6 +59,7 @@ CASES: tuple[Case, ...] = (
     GaussianSphere("hypersphere 100k, Gaussian", 100_000),
     Contest("wide 10k, C = 1", wide, 10_000, SOFT, 1e-6, against(15, 1.3)),
     Contest("mc 50k, C = 1", mc, 50_000, SOFT, 1e-6, against(11, 3), floored=True),
+    *LEARNT,
 )
 
 
