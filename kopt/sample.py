@@ -60,7 +60,10 @@ class Sample:
         2
         """
         matrices = K if isinstance(K, Mapping) else {"K": K}
-        kernels = {name: Precomputed(check_positive_semidefinite(matrix), semidefinite=True) for name, matrix in matrices.items()}
+        kernels = {
+            name: Precomputed(check_positive_semidefinite(matrix), semidefinite=True)
+            for name, matrix in matrices.items()
+        }
         sizes = {name: len(kernel.K) for name, kernel in kernels.items()}
         n = next(iter(sizes.values()), 0)
         if len(set(sizes.values())) > 1:

@@ -12,7 +12,7 @@ from kopt.views import ProductView
 
 
 class NonNegativeLeastSquares(Solver):
-    r"""The combination of kernels nearest to the target, over mu >= 0: by an active set, exact after finitely many steps.
+    r"""The combination of kernels nearest to the target, over mu >= 0, by an active set: exact.
 
     min ||F mu - f|| over mu >= 0, F the kernels and f the target in coordinates of the span of the kernels, has the
     multipliers nu = M mu - a. The direction of F mu is that of the largest alignment, with the same nu. The matrices

@@ -93,5 +93,6 @@ def _mark_classes(axes: Any, y: Any) -> None:
         axes.axhline(end - 0.5, color="black", linewidth=0.8)
         axes.axvline(end - 0.5, color="black", linewidth=0.8)
     edges = np.array([0, *ends, len(y)])
-    axes.set_yticks((edges[:-1] + edges[1:] - 1) / 2, [f"y = {value:g}" for value in y[edges[:-1]]], rotation=90, va="center")
+    names = [f"y = {value:g}" for value in y[edges[:-1]]]
+    axes.set_yticks((edges[:-1] + edges[1:] - 1) / 2, names, rotation=90, va="center")
     axes.tick_params(length=0)

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kopt.cones import Semidefinite
 from kopt.errors import InputError
-from kopt.formulation import Formulation
+from kopt.formulation import Formulation, primal_of
 from kopt.quadratic import QuadraticProgram, quadratic_program
 from kopt.sample import Sample
 from kopt.separable import SeparableProgram, separable
 from kopt.verify.certificate import TOLERANCE
+from kopt.views import ProductView
 from kopt.watch import Watch
 
 Vector = NDArray[np.float64]
@@ -71,6 +73,12 @@ class Problem:
     def quadratic(self) -> QuadraticProgram | str:
         """The dual as a quadratic program, or the reason why it is none; read off the declaration once."""
         return "it solves duals only" if self.side != "dual" else quadratic_program(self.formulation, self.sample)
+
+    @cached_property
+    def has_matrices(self) -> bool:
+        """Whether the primal says of a matrix that it is positive semi-definite."""
+        cones = primal_of(self.formulation, ProductView(self.sample)).cones.values()
+        return any(isinstance(cone, Semidefinite) for cone in cones)
 
     @cached_property
     def separable(self) -> SeparableProgram | str:

@@ -35,6 +35,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "ECOS": {"abstol": 1e-10, "reltol": 1e-10, "feastol": 1e-10, "max_iters": 200},
 }
 
+#: Beyond this order a matrix inequality is not for conic solvers, unless they are named.
+LARGEST_MATRIX = 100
+
 PLACES = {
     "CLARABEL": (1.0, "it takes every convex program, and is the most accurate that does"),
     "ECOS": (2.0, "the solvers before it failed"),
@@ -50,7 +53,9 @@ class ThroughCvxpy(Solver):
 
     def place(self, problem: Problem) -> tuple[float, str] | None:
         """Conic solvers that take every program, the most accurate first; not where it would take hours."""
-        return None if problem.sample.n > LARGE else PLACES.get(self.name)
+        if problem.sample.n > LARGE or (problem.sample.n > LARGEST_MATRIX and problem.has_matrices):
+            return None
+        return PLACES.get(self.name)
 
     def accepts(self, problem: Problem) -> str | None:
         """Any program whose Gram matrix fits into memory; CVXPY itself says what a solver cannot do."""
