@@ -115,6 +115,31 @@ class FusedGaussian:
         over_ranges(lambda a, b: _block(V, half, rows, *columns, a, b, out), len(out))
         return out
 
+    def add_lower(self, factor: float, out: Vector) -> None:
+        """Add factor K, in double precision, to a matrix on and below its diagonal; above it anything may be left.
+
+        >>> total = np.ones((2, 2))
+        >>> FusedGaussian(np.array([[0.0], [1.0]])).add_lower(2.0, total)
+        >>> total.diagonal()
+        array([3., 3.])
+        """
+        n, everything = len(out), np.arange(len(out))
+        panels, halves = _columns(self.V, self.half, everything)
+        width = panels.shape[2]
+
+        def add_rows(start: int) -> None:
+            stop = min(start + GRAIN, n)
+            rows = _in_fours(everything[start:stop])
+            for first in range(0, stop, GRAIN):  # at a multiple of the width of a panel
+                last = min(first + GRAIN, stop)
+                tile, part = np.empty((stop - start, last - first)), slice(first // width, -(-last // width))
+                near = panels[part], halves[first : part.stop * width]
+                _block(self.V, self.half, rows, *near, 0, len(tile), tile)
+                tile *= factor
+                out[start:stop, first:last] += tile
+
+        in_parallel(add_rows, range(0, n, GRAIN))
+
 
 def _in_fours(values: Any) -> Any:
     """Points, or their coefficients, in fours; what is missing is 0: the first point, with the coefficient 0."""

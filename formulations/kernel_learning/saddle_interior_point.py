@@ -1,0 +1,296 @@
+"""A primal-dual interior point method for saddle points over weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.kernel_learning.saddle_program import Newton, SaddleProgram
+from kopt.solvers.interior_point import relative
+
+Vector = np.ndarray
+Matrix = np.ndarray
+
+MOST_ITERATIONS = 80
+#: So many iterations in a row may fail to take a tenth off the gap, complementarity or a residual.
+PATIENCE = 6
+#: How much of the way to the nearest bound a step goes.
+STEP = 0.99
+#: The start in the units of the program, and where it turned out to be too near to the bounds. Too large costs an
+#: iteration or two for each power of ten, too small may fail.
+STARTS = (10.0, 1e4, 1e7)
+#: Rows that are missed by more than this part of their terms are not met.
+MISSED = 1e-9
+#: The length of sum_i e_i phi_k(x_i) in each kernel, relative to what it would be without cancellation, below which
+#: the objective may be growing along a ray.
+FLAT = 1e-6
+#: A small system of equations is regularised by this part of its diagonal.
+TINY = 1e-15
+
+CONVERGED, STALLED, LIMIT, UNBOUNDED = "converged", "stalled", "iteration limit", "unbounded"
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """z and theta, their multipliers, and what follows from z.
+
+    nu, tau   the multipliers of the rows and of the bound on the weights
+    x, s      distances of z to lower and upper bounds, and their multipliers; 1 and 0 where there is no bound
+    w         the multipliers of theta >= 0
+    V, q      K_k e and e'K_k e
+    """
+
+    z: Vector
+    nu: Vector
+    theta: Vector
+    tau: float
+    x: Matrix
+    s: Matrix
+    w: Vector
+    V: Matrix
+    q: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A direction, with the changes of the parts of an iterate."""
+
+    z: Vector
+    nu: Vector
+    theta: Vector
+    tau: float
+    x: Matrix
+    s: Matrix
+    w: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """The best answer so far: the optimum lies between `lower` and `upper`, rows that are missed apart.
+
+    missed   the largest residual of a row, relative to its terms
+    """
+
+    z: Vector
+    lower: float = -np.inf
+    upper: float = np.inf
+    missed: float = np.inf
+
+    @property
+    def error(self) -> float:
+        """The relative gap, or how far a row is missed."""
+        if not np.isfinite(self.upper - self.lower):
+            return np.inf
+        return max(relative(abs(self.upper - self.lower), abs(self.upper)), self.missed)
+
+
+class SaddleInteriorPoint:
+    r"""Mehrotra's predictor and corrector for the optimality conditions of a `SaddleProgram`:
+
+        gain - S z - J' sum_k theta_k K_k e - B'nu + s_lower - s_upper = 0,      B z = c,
+        tau p theta_k^(p-1) - 1/2 e'K_k e - w_k = 0,                             sum_k theta_k^p = 1,
+
+    and the products of distances and multipliers. With H = S + s/x + J' (sum_k theta_k K_k) J and V_k = J'K_k e a
+    step is
+
+        [ H   V   B' ] [dz    ]
+        [ V' -E   0  ] [dtheta],     E = diag(w / theta + tau p (p-1) theta^(p-2)),
+        [ B   0   0  ] [dnu   ]
+
+    bordered by dtau: a factorisation of H, and a system of the size of the weights and the rows. The corrector
+    includes the products dtheta_k K_k de. `best` is the iterate with the smallest gap.
+
+    report   called with each `Iterate` and the bounds that it gives
+    """
+
+    def __init__(
+        self, program: SaddleProgram, accuracy: float, report: Callable[[Iterate, Best], object] = lambda *_: None
+    ) -> None:
+        self.program, self.accuracy, self.report = program, accuracy, report
+        self.bounded = np.isfinite(np.stack([program.lower, program.upper]))
+        self.pairs = np.count_nonzero(self.bounded) + program.grams.count
+        self.best = Best(np.clip(0.0, program.lower, program.upper))
+
+    def run(self, may_be_unbounded: Callable[[Vector], object] = lambda _: None) -> str:
+        """Iterate until the gap is small enough, from larger and larger starts, and say how it ended.
+
+        may_be_unbounded   called with a z along which the objective seems to grow; it raises if that is so
+        """
+        status = STALLED
+        for size in STARTS:
+            with np.errstate(all="ignore"):  # an iterate that overflows is never the best
+                status = self._from(size)
+            if status == UNBOUNDED:
+                may_be_unbounded(self.best.z)
+            # A start in the middle of a box, or an answer that rounding keeps from the last digits, cannot be improved.
+            if status == CONVERGED or self.bounded.all() or self.best.error <= 1e3 * self.accuracy:
+                break
+        return status
+
+    def _from(self, size: float) -> str:
+        now, since, smallest = self._start(size), 0, np.full(3, np.inf)
+        for _ in range(MOST_ITERATIONS):
+            residuals = self._residuals(now)
+            found = self._measured(now)
+            self.report(now, found)
+            if found.error < self.best.error:
+                self.best = found
+            if self.best.error <= self.accuracy:
+                return CONVERGED
+            if self._is_flat(now):
+                self.best = found
+                return UNBOUNDED
+            sizes = np.array([found.error, self._complementarity(now), np.abs(residuals.z).max()])
+            since = 0 if (sizes < 0.9 * smallest).any() else since + 1
+            smallest = np.fmin(smallest, sizes)
+            ahead = self._next(now, residuals) if since < PATIENCE else None
+            if ahead is None:
+                return STALLED
+            now = ahead
+        return LIMIT
+
+    def _start(self, size: float) -> Iterate:
+        """Equal weights, z well inside its bounds, and multipliers of a common size."""
+        program, p, m = self.program, self.program.p, self.program.grams.count
+        curvature = float(program.curvature.mean()) or 1.0
+        # Without a gain it is the rows that say how large z is.
+        least = np.linalg.lstsq(program.B, program.c, rcond=None)[0] if len(program.c) else np.zeros(1)
+        unit = size * max(float(np.abs(program.gain).mean()) / curvature, float(np.abs(least).mean())) or size
+        inside = np.minimum(unit, (program.upper - program.lower) / 2)
+        below, above = self.bounded
+        z = np.where(below, program.lower + inside, np.where(above, program.upper - inside, 0.0))
+        x = np.where(self.bounded, [z - program.lower, program.upper - z], 1.0)
+        theta, (V, q) = np.full(m, m ** (-1 / p)), self._seen(z)
+        slope = program.shift * z + program.gathered(theta @ V) - program.gain
+        common = float(np.sum(np.abs(slope) * np.where(self.bounded, x, 0.0))) / max(1, self.pairs - m)
+        common = common or float(np.max(q)) or 1.0
+        s = np.where(self.bounded, common / x + np.maximum(0.0, [slope, -slope]), 0.0)
+        powers = p * theta ** (p - 1)
+        tau = float(np.max(1.1 * q / 2 / powers)) + 2 * common
+        return Iterate(z, np.zeros(len(program.c)), theta, tau, x, s, tau * powers - q / 2, V, q)
+
+    def _seen(self, z: Vector) -> tuple[Matrix, Vector]:
+        e = self.program.spread(z)
+        V = self.program.grams.images(e)
+        return V, V @ e
+
+    def _complementarity(self, at: Iterate) -> float:
+        """The mean of the products of distances and multipliers."""
+        return (float(np.sum(at.x * at.s * self.bounded)) + float(at.theta @ at.w)) / self.pairs
+
+    def _residuals(self, at: Iterate) -> Step:
+        """What is missing to the equations, in the place of the variables that will make up for it; x, s, w unused."""
+        program, p = self.program, self.program.p
+        slope = program.shift * at.z + program.gathered(at.theta @ at.V) + program.B.T @ at.nu
+        return Step(
+            z=program.gain - slope + at.s[0] - at.s[1],
+            nu=program.c - program.B @ at.z,
+            theta=at.tau * p * at.theta ** (p - 1) - at.q / 2 - at.w,
+            tau=1 - float(np.sum(at.theta**p)),
+            x=at.x,
+            s=at.s,
+            w=at.w,
+        )
+
+    def _measured(self, at: Iterate) -> Best:
+        """The value at z, and a bound on all values from the weights and the multipliers of the rows:
+
+            1/2 u'Gu + nu'c + sum_i max { r_i v - 1/2 shift_i v^2 : lower_i <= v <= upper_i },   u = J z,
+
+        r = gain - J'Gu - B'nu. A coordinate that neither a bound nor the shift holds counts as if it moved by no more
+        than the largest of all.
+        """
+        program, p = self.program, self.program.p
+        theta = at.theta / float(np.sum(at.theta**p)) ** (1 / p)
+        r = program.gain - program.gathered(theta @ at.V) - program.B.T @ at.nu
+        far = np.where(program.shift > 0, np.inf, np.abs(at.z).max(initial=0.0))
+        lower = np.where(self.bounded[0], program.lower, at.z - far)
+        upper = np.where(self.bounded[1], program.upper, at.z + far)
+        v = np.clip(np.divide(r, program.shift, out=np.sign(r) * np.inf, where=program.shift > 0), lower, upper)
+        v[r == 0] = np.clip(0.0, lower, upper)[r == 0]
+        bound = theta @ at.q / 2 + program.c @ at.nu + np.sum(r * v - program.shift * v**2 / 2)
+        missed, terms = np.abs(program.B @ at.z - program.c), np.abs(program.B) @ np.abs(at.z) + np.abs(program.c)
+        rows = np.divide(missed, terms, out=np.zeros_like(terms), where=terms > 0)
+        return Best(at.z, program.value(at.z, at.q), float(bound), float(rows.max(initial=0.0)))
+
+    def _is_flat(self, at: Iterate) -> bool:
+        """Whether the objective may be growing along z: nothing bends it in the coordinates that are not bounded."""
+        free = ~self.bounded.all(axis=0)
+        growing = float(self.program.gain @ at.z) > 0 and not (self.program.shift[free] > 0).any()
+        if not growing or self.bounded.all():
+            return False
+        lengths = np.sqrt(self.program.grams.diagonals) @ np.abs(self.program.spread(at.z))
+        return bool(np.all(at.q <= (FLAT * lengths) ** 2))
+
+    def _next(self, at: Iterate, residuals: Step) -> Iterate | None:
+        """The iterate after one predictor and one corrector; None where there is no Newton step."""
+        try:
+            newton = _SaddleNewton(self.program, self.bounded, at, residuals)
+            predictor = newton.direction(0.0)
+            length = self._longest(at, predictor)
+            target, now = self._ahead(at, predictor, length), self._complementarity(at)
+            corrector = newton.direction(now * min(1.0, max(0.0, target) / now) ** 3, predictor, length)
+        except np.linalg.LinAlgError:
+            return None
+        t = min(1.0, STEP * self._longest(at, corrector))
+        z = at.z + t * corrector.z
+        theta, tau, nu = at.theta + t * corrector.theta, at.tau + t * corrector.tau, at.nu + t * corrector.nu
+        x, s, w = at.x + t * corrector.x, at.s + t * corrector.s, at.w + t * corrector.w
+        if not all(np.isfinite(part).all() for part in (z, theta, x, s, w)):
+            return None
+        return Iterate(z, nu, theta, tau, x, s, w, *self._seen(z))
+
+    def _ahead(self, at: Iterate, step: Step, t: float) -> float:
+        products = (at.x + t * step.x) * (at.s + t * step.s) * self.bounded
+        return float(np.sum(products) + (at.theta + t * step.theta) @ (at.w + t * step.w)) / self.pairs
+
+    def _longest(self, at: Iterate, step: Step) -> float:
+        """How far a step can go before a distance, a weight or a multiplier vanishes."""
+        pairs = (at.x, step.x), (at.s, step.s), (at.theta, step.theta), (at.w, step.w)
+        return min(1.0, *(float(np.min(-a[d < 0] / d[d < 0], initial=np.inf)) for a, d in pairs))
+
+
+class _SaddleNewton:
+    """The Newton system at an iterate, factorised."""
+
+    def __init__(self, program: SaddleProgram, bounded: np.ndarray, at: Iterate, residuals: Step) -> None:
+        self.program, self.bounded, self.at, self.residuals = program, bounded, at, residuals
+        p, m = program.p, len(at.theta)
+        self.newton = Newton(program, at.theta, program.shift + np.sum(at.s / at.x, axis=0))
+        self.W = np.vstack([program.gathered(at.V), program.B])
+        self.X = self.newton.solve(np.ascontiguousarray(self.W.T))
+        self.bend = max(at.tau, 0.0) * p * (p - 1) * at.theta ** (p - 2) if p > 1 else np.zeros(m)
+        M = self.W @ self.X
+        M[np.arange(m), np.arange(m)] += at.w / at.theta + self.bend
+        border = np.append(p * at.theta ** (p - 1), np.zeros(len(program.c)))
+        diagonal = np.diag(M)
+        diagonal = np.where(diagonal > 0, diagonal, 1.0)
+        self.scale = 1 / np.sqrt(np.append(diagonal, np.sum(border**2 / diagonal)))
+        full = np.block([[M, border[:, None]], [border, np.zeros((1, 1))]])
+        self.small = self.scale[:, None] * full * self.scale + TINY * np.diag(np.append(np.ones(len(M)), -1.0))
+
+    def direction(self, target: float, ahead: Step | None = None, length: float = 1.0) -> Step:
+        """The step to products of this size; its second-order part from a step that has been taken for a trial."""
+        at, missing, m = self.at, self.residuals, len(self.at.theta)
+        products, of_weights = target - at.x * at.s, target - at.theta * at.w
+        slope, lengths = missing.z, missing.theta
+        if ahead is not None:
+            products, of_weights = products - length * ahead.x * ahead.s, of_weights - length * ahead.theta * ahead.w
+            e = self.program.spread(ahead.z)
+            images = self.program.grams.images(e)
+            slope = slope - length * self.program.gathered(ahead.theta @ images)
+            lengths = lengths - length * (images @ e / 2 - ahead.tau * self._bend_per_tau() * ahead.theta)
+        pull = np.where(self.bounded, products / at.x, 0.0)
+        first = self.newton.solve((slope + pull[0] - pull[1])[:, None])[:, 0]
+        right = np.append(self.W @ first - np.append(lengths - of_weights / at.theta, missing.nu), missing.tau)
+        y = self.scale * np.linalg.solve(self.small, self.scale * right)
+        z, theta = first - self.X @ y[:-1], y[:m]
+        x = np.where(self.bounded, [z, -z], 0.0)
+        s = np.where(self.bounded, pull - at.s / at.x * x, 0.0)
+        return Step(z, y[m:-1], theta, float(y[-1]), x, s, (of_weights - at.w * theta) / at.theta)
+
+    def _bend_per_tau(self) -> Vector:
+        p = self.program.p
+        return np.asarray(p * (p - 1) * self.at.theta ** (p - 2)) if p > 1 else np.zeros(len(self.at.theta))
