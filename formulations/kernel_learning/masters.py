@@ -12,6 +12,9 @@ from formulations.kernel_learning.span import Span
 
 Array = np.ndarray
 
+# The tightest tolerances that HiGHS takes.
+TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
 
 class Master(Protocol):
     """max a'mu over a bounded set of weights mu."""
@@ -68,15 +71,21 @@ class TraceMaster:
     c: float
 
     def solve(self, G: Array) -> tuple[Array, Array, float]:
-        """In the coordinates x = F mu of the span, where the kernels are as long as they are."""
+        """In coordinates of the span divided by c, every row at length 1: HiGHS stops at absolute tolerances."""
         inverse = self.span.inverse
+        gain, cuts = inverse @ self.span.a, inverse @ G
+        size = float(np.linalg.norm(gain)) or 1.0
+        lengths = np.linalg.norm(cuts, axis=0)
+        lengths = np.where(lengths > 0, lengths, 1.0)
         answer = linprog(
-            -(inverse @ self.span.a),
-            A_ub=np.vstack([(inverse @ self.r)[None], -(inverse @ G).T]),
-            b_ub=np.concatenate([[self.c], np.zeros(G.shape[1])]),
-            bounds=(-self.c, self.c),
+            -gain / size,
+            A_ub=np.vstack([(inverse @ self.r)[None], -(cuts / lengths).T]),
+            b_ub=np.concatenate([[1.0], np.zeros(G.shape[1])]),
+            bounds=(-1.0, 1.0),
+            options=TIGHT,
         )
-        return inverse.T @ answer.x, -np.asarray(answer.ineqlin.marginals[1:]), -float(answer.fun)
+        multipliers = -np.asarray(answer.ineqlin.marginals[1:]) * size / lengths
+        return self.c * inverse.T @ answer.x, multipliers, -float(answer.fun) * size * self.c
 
     def value(self, mu: Array) -> float:
         """a'mu at the trace c."""
