@@ -149,8 +149,9 @@ def test_degenerate_kernels(kernels, p):
 
 
 @pytest.mark.parametrize("y", [[1.0, -1.0], [-1.0, 1.0, 1.0]])
-def test_two_and_three_points(y):
-    sample = Sample(np.arange(len(y))[:, None] + 1.0, y, kernel={"a": Linear(), "b": Gaussian(1.0)})
+@pytest.mark.parametrize("step", [1.0, 0.0], ids=["different", "one and the same"])
+def test_two_and_three_points(y, step):
+    sample = Sample(step * np.arange(len(y))[:, None] + 1.0, y, kernel={"a": Linear(), "b": Gaussian(1.0)})
     for C in (1e-3, 1.0, 1e4):
         assert kopt.solve(SoftMarginKernelLearning(C=C), sample, method="SADDLE_POINT").certificate.holds(CERTIFIED)
 
@@ -180,6 +181,21 @@ def test_classes_that_nothing_separates_are_proved_to_be_so(p):
     sample = Sample(X, y, kernel={"linear": Linear(), "shifted": Polynomial(1, R=3.0)})
     with pytest.raises(Infeasible, match="for any weights of the kernels"):
         SaddlePoint().solve(Problem(with_weights(HardMargin(), p=p), sample))
+
+
+def test_without_a_proof_an_unbounded_dual_has_no_answer(monkeypatch):
+    X, y = classes("moons", 50, 0)
+    monkeypatch.setattr("formulations.kernel_learning.saddle_point.prove_infeasible", lambda problem: None)
+    answer = SaddlePoint().solve(Problem(with_weights(HardMargin()), Sample(X, y, kernel=Linear())))
+    assert (answer.status, dict(answer.values)) == ("unbounded", {})
+
+
+def test_classes_that_are_barely_separated_are_no_proof_of_anything():
+    X, y = np.array([[-1.0], [0.0], [1e-3], [1.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    sample = Sample(X, y, kernel={"linear": Linear(), "wide": Gaussian(30.0)})
+    status, best = run(with_weights(HardMargin()), sample)
+    assert best.error <= 1e-8
+    assert best.lower == pytest.approx(0.5 * 4e6 * np.mean(X**2), rel=1e-3)
 
 
 @pytest.mark.parametrize("C", [1e4, 1e6])

@@ -116,22 +116,24 @@ class SaddleInteriorPoint:
         self.program, self.accuracy, self.report = program, accuracy, report
         self.bounded = np.isfinite(np.stack([program.lower, program.upper]))
         self.pairs = np.count_nonzero(self.bounded) + program.grams.count
+        self.seems_unbounded = False
         self.best = Best(np.clip(0.0, program.lower, program.upper))
 
-    def run(self, may_be_unbounded: Callable[[Vector], object] = lambda _: None) -> str:
+    def run(self, prove_unbounded: Callable[[], object] = lambda: None) -> str:
         """Iterate until the gap is small enough, from larger and larger starts, and say how it ended.
 
-        may_be_unbounded   called with a z along which the objective seems to grow; it raises if that is so
+        prove_unbounded   called once, where the objective seems to grow along a ray; it raises if that is so
         """
         status = STALLED
         for size in STARTS:
             with np.errstate(all="ignore"):  # an iterate that overflows is never the best
                 status = self._from(size)
             if status == UNBOUNDED:
-                may_be_unbounded(self.best.z)
+                prove_unbounded()
+                self.seems_unbounded = True
             if status == CONVERGED or self.best.error <= GOOD:
-                break
-        return status
+                return status
+        return UNBOUNDED if self.seems_unbounded else status
 
     def _from(self, size: float) -> str:
         now, since, smallest = self._start(size), 0, np.full(3, np.inf)
@@ -143,8 +145,7 @@ class SaddleInteriorPoint:
             self.report(now, found)
             if self.best.error <= self.accuracy:
                 return CONVERGED
-            if self._is_flat(now):
-                self.best = found
+            if not self.seems_unbounded and self._is_flat(now):
                 return UNBOUNDED
             sizes = np.array([found.error, self._complementarity(now), np.abs(residuals.z).max()])
             good = found.error <= GOOD
@@ -159,17 +160,17 @@ class SaddleInteriorPoint:
     def _start(self, size: float) -> Iterate:
         """Equal weights, z well inside its bounds, and multipliers of a common size."""
         program, p, m = self.program, self.program.p, self.program.grams.count
-        curvature = float(program.curvature.mean()) or 1.0
+        curvature = program.curvature.mean() or 1.0
         # Without a gain it is the rows that say how large z is.
         least = np.linalg.lstsq(program.B, program.c, rcond=None)[0] if len(program.c) else np.zeros(1)
-        unit = size * (float(np.maximum(np.abs(program.gain).mean() / curvature, np.abs(least).mean())) or 1.0)
+        unit = size * (max(float(np.abs(program.gain).mean() / curvature), float(np.abs(least).mean())) or 1.0)
         inside = np.minimum(unit, (program.upper - program.lower) / 2)
         below, above = self.bounded
         z = np.where(below, program.lower + inside, np.where(above, program.upper - inside, 0.0))
         x = np.where(self.bounded, [z - program.lower, program.upper - z], 1.0)
         theta, (V, q) = np.full(m, m ** (-1 / p)), self._seen(z)
         slope = program.shift * z + program.gathered(times(theta, V)) - program.gain
-        common = float(np.sum(np.abs(slope) * np.where(self.bounded, x, 0.0))) / max(1, self.pairs - m)
+        common = float(np.sum(np.abs(slope) * np.where(self.bounded, x, 0.0))) / max(1.0, float(self.pairs - m))
         common = common or float(np.max(q)) or 1.0
         s = np.where(self.bounded, common / x + np.maximum(0.0, [slope, -slope]), 0.0)
         powers = p * theta ** (p - 1)

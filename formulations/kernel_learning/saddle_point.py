@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.saddle_interior_point import Best, Iterate, SaddleInteriorPoint
+from formulations.kernel_learning.saddle_interior_point import UNBOUNDED, Best, Iterate, SaddleInteriorPoint
 from formulations.kernel_learning.saddle_program import SaddleProgram
 from formulations.kernel_learning.weighted_grams import WeightedGrams, least_bytes
 from kopt import Infeasible, Sample
@@ -83,9 +83,11 @@ class SaddlePoint(Solver):
 
         method = SaddleInteriorPoint(program, _accuracy(problem.tolerance), report)
         try:
-            status = method.run(lambda z: _prove_unbounded(problem))
+            status = method.run(lambda: _prove_unbounded(problem))
         except KeyboardInterrupt:
             status = INTERRUPTED
+        if status == UNBOUNDED:
+            return RawAnswer(status)
         z = nearby_point(method.best.z[:n], machine.feasible)
         return RawAnswer(status, machine.by_name(z))
 
