@@ -193,7 +193,7 @@ def test_without_a_proof_an_unbounded_dual_has_no_answer(monkeypatch):
 def test_classes_that_are_barely_separated_are_no_proof_of_anything():
     X, y = np.array([[-1.0], [0.0], [1e-3], [1.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
     sample = Sample(X, y, kernel={"linear": Linear(), "wide": Gaussian(30.0)})
-    status, best = run(with_weights(HardMargin()), sample)
+    _, best = run(with_weights(HardMargin()), sample)
     assert best.error <= 1e-8
     assert best.lower == pytest.approx(0.5 * 4e6 * np.mean(X**2), rel=1e-3)
 

@@ -93,6 +93,7 @@ class SaddlePoint(Solver):
 
 
 def _learns_weights(problem: Problem) -> bool:
+    """Whether a formulation says what the machine for one kernel is, and how its weights are bounded."""
     return all(hasattr(problem.formulation, name) for name in ("machine", "c", "p"))
 
 
