@@ -80,6 +80,13 @@ class TestGaussian:
         np.testing.assert_allclose(out, 1 + expected, atol=2e-6 * size)
         assert not np.allclose(out, 1 + expected, rtol=0, atol=1e-15 * size)  # or it is not single precision
 
+    @pytest.mark.parametrize(("n", "d"), [(1, 1), (130, 3), (517, 90)])
+    def test_a_multiple_is_added_below_the_diagonal(self, n, d):
+        V = drawn(n, d)
+        total = np.tri(n)
+        FusedGaussian(V).add_lower(-0.5, total)
+        np.testing.assert_allclose(np.tril(total), np.tril(1 - naive(V) / 2), atol=1e-13)
+
     def test_the_number_of_threads_changes_nothing(self, monkeypatch):
         V = drawn(3000, 7)
         where, c = np.arange(0, 3000, 7), np.random.default_rng(0).standard_normal(429)

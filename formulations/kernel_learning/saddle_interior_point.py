@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.kernel_learning.saddle_program import Newton, SaddleProgram
-from kopt.solvers.interior_point import relative
+from formulations.kernel_learning.weighted_grams import times
+from kopt.solvers.interior_point import CANCELLED, relative
 
 Vector = np.ndarray
 Matrix = np.ndarray
@@ -16,6 +17,8 @@ Matrix = np.ndarray
 MOST_ITERATIONS = 80
 #: So many iterations in a row may fail to take a tenth off the gap, complementarity or a residual.
 PATIENCE = 6
+#: Below this relative gap only the gap counts, and so many iterations may fail to bring it down: rounding is near.
+GOOD, LITTLE_PATIENCE = 1e-8, 3
 #: How much of the way to the nearest bound a step goes.
 STEP = 0.99
 #: The start in the units of the program, and where it turned out to be too near to the bounds. Too large costs an
@@ -70,12 +73,14 @@ class Step:
 class Best:
     """The best answer so far: the optimum lies between `lower` and `upper`, rows that are missed apart.
 
+    size     what the gap is compared with
     missed   the largest residual of a row, relative to its terms
     """
 
     z: Vector
     lower: float = -np.inf
     upper: float = np.inf
+    size: float = 0.0
     missed: float = np.inf
 
     @property
@@ -83,7 +88,7 @@ class Best:
         """The relative gap, or how far a row is missed."""
         if not np.isfinite(self.upper - self.lower):
             return np.inf
-        return max(relative(abs(self.upper - self.lower), abs(self.upper)), self.missed)
+        return max(relative(abs(self.upper - self.lower), self.size), self.missed)
 
 
 class SaddleInteriorPoint:
@@ -111,41 +116,42 @@ class SaddleInteriorPoint:
         self.program, self.accuracy, self.report = program, accuracy, report
         self.bounded = np.isfinite(np.stack([program.lower, program.upper]))
         self.pairs = np.count_nonzero(self.bounded) + program.grams.count
+        self.seems_unbounded = False
         self.best = Best(np.clip(0.0, program.lower, program.upper))
 
-    def run(self, may_be_unbounded: Callable[[Vector], object] = lambda _: None) -> str:
+    def run(self, prove_unbounded: Callable[[], object] = lambda: None) -> str:
         """Iterate until the gap is small enough, from larger and larger starts, and say how it ended.
 
-        may_be_unbounded   called with a z along which the objective seems to grow; it raises if that is so
+        prove_unbounded   called once, where the objective seems to grow along a ray; it raises if that is so
         """
         status = STALLED
         for size in STARTS:
             with np.errstate(all="ignore"):  # an iterate that overflows is never the best
                 status = self._from(size)
             if status == UNBOUNDED:
-                may_be_unbounded(self.best.z)
-            # A start in the middle of a box, or an answer that rounding keeps from the last digits, cannot be improved.
-            if status == CONVERGED or self.bounded.all() or self.best.error <= 1e3 * self.accuracy:
-                break
-        return status
+                prove_unbounded()
+                self.seems_unbounded = True
+            if status == CONVERGED or self.best.error <= GOOD:
+                return status
+        return UNBOUNDED if self.seems_unbounded else status
 
     def _from(self, size: float) -> str:
         now, since, smallest = self._start(size), 0, np.full(3, np.inf)
         for _ in range(MOST_ITERATIONS):
             residuals = self._residuals(now)
             found = self._measured(now)
-            self.report(now, found)
             if found.error < self.best.error:
                 self.best = found
+            self.report(now, found)
             if self.best.error <= self.accuracy:
                 return CONVERGED
-            if self._is_flat(now):
-                self.best = found
+            if not self.seems_unbounded and self._is_flat(now):
                 return UNBOUNDED
             sizes = np.array([found.error, self._complementarity(now), np.abs(residuals.z).max()])
-            since = 0 if (sizes < 0.9 * smallest).any() else since + 1
+            good = found.error <= GOOD
+            since = 0 if (sizes < 0.9 * smallest)[: 1 if good else 3].any() else since + 1
             smallest = np.fmin(smallest, sizes)
-            ahead = self._next(now, residuals) if since < PATIENCE else None
+            ahead = self._next(now, residuals) if since < (LITTLE_PATIENCE if good else PATIENCE) else None
             if ahead is None:
                 return STALLED
             now = ahead
@@ -154,17 +160,17 @@ class SaddleInteriorPoint:
     def _start(self, size: float) -> Iterate:
         """Equal weights, z well inside its bounds, and multipliers of a common size."""
         program, p, m = self.program, self.program.p, self.program.grams.count
-        curvature = float(program.curvature.mean()) or 1.0
+        curvature = program.curvature.mean() or 1.0
         # Without a gain it is the rows that say how large z is.
         least = np.linalg.lstsq(program.B, program.c, rcond=None)[0] if len(program.c) else np.zeros(1)
-        unit = size * max(float(np.abs(program.gain).mean()) / curvature, float(np.abs(least).mean())) or size
+        unit = size * (max(float(np.abs(program.gain).mean() / curvature), float(np.abs(least).mean())) or 1.0)
         inside = np.minimum(unit, (program.upper - program.lower) / 2)
         below, above = self.bounded
         z = np.where(below, program.lower + inside, np.where(above, program.upper - inside, 0.0))
         x = np.where(self.bounded, [z - program.lower, program.upper - z], 1.0)
         theta, (V, q) = np.full(m, m ** (-1 / p)), self._seen(z)
-        slope = program.shift * z + program.gathered(theta @ V) - program.gain
-        common = float(np.sum(np.abs(slope) * np.where(self.bounded, x, 0.0))) / max(1, self.pairs - m)
+        slope = program.shift * z + program.gathered(times(theta, V)) - program.gain
+        common = float(np.sum(np.abs(slope) * np.where(self.bounded, x, 0.0))) / max(1.0, float(self.pairs - m))
         common = common or float(np.max(q)) or 1.0
         s = np.where(self.bounded, common / x + np.maximum(0.0, [slope, -slope]), 0.0)
         powers = p * theta ** (p - 1)
@@ -174,7 +180,7 @@ class SaddleInteriorPoint:
     def _seen(self, z: Vector) -> tuple[Matrix, Vector]:
         e = self.program.spread(z)
         V = self.program.grams.images(e)
-        return V, V @ e
+        return V, times(V, e)
 
     def _complementarity(self, at: Iterate) -> float:
         """The mean of the products of distances and multipliers."""
@@ -183,7 +189,7 @@ class SaddleInteriorPoint:
     def _residuals(self, at: Iterate) -> Step:
         """What is missing to the equations, in the place of the variables that will make up for it; x, s, w unused."""
         program, p = self.program, self.program.p
-        slope = program.shift * at.z + program.gathered(at.theta @ at.V) + program.B.T @ at.nu
+        slope = program.shift * at.z + program.gathered(times(at.theta, at.V)) + program.B.T @ at.nu
         return Step(
             z=program.gain - slope + at.s[0] - at.s[1],
             nu=program.c - program.B @ at.z,
@@ -204,7 +210,7 @@ class SaddleInteriorPoint:
         """
         program, p = self.program, self.program.p
         theta = at.theta / float(np.sum(at.theta**p)) ** (1 / p)
-        r = program.gain - program.gathered(theta @ at.V) - program.B.T @ at.nu
+        r = program.gain - program.gathered(times(theta, at.V)) - program.B.T @ at.nu
         far = np.where(program.shift > 0, np.inf, np.abs(at.z).max(initial=0.0))
         lower = np.where(self.bounded[0], program.lower, at.z - far)
         upper = np.where(self.bounded[1], program.upper, at.z + far)
@@ -213,13 +219,21 @@ class SaddleInteriorPoint:
         bound = theta @ at.q / 2 + program.c @ at.nu + np.sum(r * v - program.shift * v**2 / 2)
         missed, terms = np.abs(program.B @ at.z - program.c), np.abs(program.B) @ np.abs(at.z) + np.abs(program.c)
         rows = np.divide(missed, terms, out=np.zeros_like(terms), where=terms > 0)
-        return Best(at.z, program.value(at.z, at.q), float(bound), float(rows.max(initial=0.0)))
+        return Best(
+            at.z, program.value(at.z, at.q), float(bound), self._size(at, float(bound)), float(rows.max(initial=0.0))
+        )
+
+    def _size(self, at: Iterate, bound: float) -> float:
+        """The size of the objective, or where its terms cancel a fraction of what they would be."""
+        program = self.program
+        orthogonal = float(program.dual_size(program.grams.diagonals @ program.spread(at.z) ** 2)) / 2
+        linear = float(np.abs(program.gain) @ np.abs(at.z)) if program.gain.any() else np.inf
+        return max(abs(bound), min(CANCELLED * orthogonal, linear))
 
     def _is_flat(self, at: Iterate) -> bool:
         """Whether the objective may be growing along z: nothing bends it in the coordinates that are not bounded."""
-        free = ~self.bounded.all(axis=0)
-        growing = float(self.program.gain @ at.z) > 0 and not (self.program.shift[free] > 0).any()
-        if not growing or self.bounded.all():
+        free = ~self.bounded.all(axis=0) & (self.program.owner >= 0) & (self.program.shift == 0)
+        if not free.any() or not float(self.program.gain @ np.where(free, at.z, 0.0)) > 0:
             return False
         lengths = np.sqrt(self.program.grams.diagonals) @ np.abs(self.program.spread(at.z))
         return bool(np.all(at.q <= (FLAT * lengths) ** 2))
@@ -262,7 +276,7 @@ class _SaddleNewton:
         self.W = np.vstack([program.gathered(at.V), program.B])
         self.X = self.newton.solve(np.ascontiguousarray(self.W.T))
         self.bend = max(at.tau, 0.0) * p * (p - 1) * at.theta ** (p - 2) if p > 1 else np.zeros(m)
-        M = self.W @ self.X
+        M = times(self.W, self.X)
         M[np.arange(m), np.arange(m)] += at.w / at.theta + self.bend
         border = np.append(p * at.theta ** (p - 1), np.zeros(len(program.c)))
         diagonal = np.diag(M)
@@ -280,13 +294,13 @@ class _SaddleNewton:
             products, of_weights = products - length * ahead.x * ahead.s, of_weights - length * ahead.theta * ahead.w
             e = self.program.spread(ahead.z)
             images = self.program.grams.images(e)
-            slope = slope - length * self.program.gathered(ahead.theta @ images)
-            lengths = lengths - length * (images @ e / 2 - ahead.tau * self._bend_per_tau() * ahead.theta)
+            slope = slope - length * self.program.gathered(times(ahead.theta, images))
+            lengths = lengths - length * (times(images, e) / 2 - ahead.tau * self._bend_per_tau() * ahead.theta)
         pull = np.where(self.bounded, products / at.x, 0.0)
         first = self.newton.solve((slope + pull[0] - pull[1])[:, None])[:, 0]
-        right = np.append(self.W @ first - np.append(lengths - of_weights / at.theta, missing.nu), missing.tau)
+        right = np.append(times(self.W, first) - np.append(lengths - of_weights / at.theta, missing.nu), missing.tau)
         y = self.scale * np.linalg.solve(self.small, self.scale * right)
-        z, theta = first - self.X @ y[:-1], y[:m]
+        z, theta = first - times(self.X, y[:-1]), y[:m]
         x = np.where(self.bounded, [z, -z], 0.0)
         s = np.where(self.bounded, pull - at.s / at.x * x, 0.0)
         return Step(z, y[m:-1], theta, float(y[-1]), x, s, (of_weights - at.w * theta) / at.theta)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.saddle_interior_point import Best, Iterate, SaddleInteriorPoint
+from formulations.kernel_learning.saddle_interior_point import UNBOUNDED, Best, Iterate, SaddleInteriorPoint
 from formulations.kernel_learning.saddle_program import SaddleProgram
 from formulations.kernel_learning.weighted_grams import WeightedGrams, least_bytes
 from kopt import Infeasible, Sample
@@ -63,7 +63,7 @@ class SaddlePoint(Solver):
         p = _bound(problem.formulation)[1]
         if not 1 <= p <= LARGEST_P:
             return f"p is {p:g}, and it takes norms from 1 to {LARGEST_P:g}"
-        needed, budget = least_bytes(problem.sample.n), problem.sample.budget
+        needed, budget = least_bytes(problem.sample.n, len(problem.sample.grams)), problem.sample.budget
         if needed > budget:
             return f"it needs {needed / 1e9:.3g} GB, more than the budget of {budget / 1e9:.3g} GB"
         read = _read(problem)
@@ -78,18 +78,22 @@ class SaddlePoint(Solver):
 
         def report(at: Iterate, found: Best) -> None:
             upper, lower = (machine.map_of_values(-value) for value in (found.upper, found.lower))
-            problem.watch.report(upper, lower, int(np.count_nonzero(np.max(at.x - at.s, axis=0)[:n] > 0)))
+            at_zero = (np.stack([program.lower, program.upper]) == 0) & (at.x < at.s)
+            problem.watch.report(upper, lower, n - int(np.count_nonzero(at_zero[:, :n].any(axis=0))))
 
         method = SaddleInteriorPoint(program, _accuracy(problem.tolerance), report)
         try:
-            status = method.run(lambda z: _prove_unbounded(problem))
+            status = method.run(lambda: _prove_unbounded(problem))
         except KeyboardInterrupt:
             status = INTERRUPTED
+        if status == UNBOUNDED:
+            return RawAnswer(status)
         z = nearby_point(method.best.z[:n], machine.feasible)
         return RawAnswer(status, machine.by_name(z))
 
 
 def _learns_weights(problem: Problem) -> bool:
+    """Whether a formulation says what the machine for one kernel is, and how its weights are bounded."""
     return all(hasattr(problem.formulation, name) for name in ("machine", "c", "p"))
 
 
@@ -130,7 +134,9 @@ def _read(problem: Problem) -> tuple[QuadraticProgram, SaddleProgram] | str:
     owner, a = np.full(J.shape[1], -1), np.ones(J.shape[1])
     owner[count == 1], a[count == 1] = J.indices, J.data
     c, p = _bound(formulation)
-    return machine, _with_slacks(machine, WeightedGrams(grams, 2 * term.factor * c / traces, sample.budget), owner, a, p)
+    return machine, _with_slacks(
+        machine, WeightedGrams(grams, 2 * term.factor * c / traces, sample.budget), owner, a, p
+    )
 
 
 def _with_slacks(

@@ -87,7 +87,9 @@ class Newton:
 
     With T_j = sum_i a_i^2 / D_i over the variables of point j, and omega_i = a_i^2 / (D_i T_j),
 
-        H z = f   if   (G + T^-1) e = m,   m_j = sum_i omega_i f_i / a_i,   a_i z_i = omega_i e_j + a_i^2 / D_i (f_i / a_i - m_j).
+        H z = f   where   (G + T^-1) e = m,   m_j = sum_i omega_i f_i / a_i,
+
+        a_i z_i = omega_i e_j + a_i^2 / D_i (f_i / a_i - m_j).
 
     The last bracket vanishes where i is alone with its point; among several it is a sum over the others, free of
     cancellation: the entries of D differ by many orders of magnitude.

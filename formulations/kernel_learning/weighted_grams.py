@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -14,15 +14,31 @@ from kopt.kernels.points import blocks
 Vector = np.ndarray
 Matrix = np.ndarray
 
-#: A matrix that is not held is computed in so many parts.
-PARTS = 16
+#: A matrix that is not held is computed in so many parts; a kernel that computes one may hold a few of its size.
+PARTS, PARTS_HELD = 64, 10
+#: Vectors that a solver holds for each point, and for each point and matrix.
+VECTORS, VECTORS_FOR_EACH = 100, 12
 #: Rows of a sum that are worked on at a time, so that they stay in cache.
 ROWS = 64
 
 
-def least_bytes(n: int) -> int:
-    """What a sum for n points takes where no matrix is held: itself, and a part of one."""
-    return 8 * n**2 * (PARTS + 2) // PARTS
+def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A @ B without NumPy's linear algebra, whose threads fight for the cores with SciPy's, which factorises.
+
+    >>> times(np.array([1.0, 2.0]), np.eye(2)).tolist()
+    [1.0, 2.0]
+    """
+    left, right = "ab"[2 - A.ndim :], "bc"[: B.ndim]
+    return np.asarray(np.einsum(f"{left},{right}", A, B))
+
+
+def least_bytes(n: int, count: int) -> int:
+    """What a solver takes for sums of so many matrices that are not held: one sum, a part of a matrix, and vectors.
+
+    >>> least_bytes(5000, 20) / 1e9
+    0.24485
+    """
+    return 8 * n**2 * (PARTS + PARTS_HELD) // PARTS + 8 * n * (VECTORS + VECTORS_FOR_EACH * count)
 
 
 class WeightedGrams:
@@ -33,7 +49,7 @@ class WeightedGrams:
 
     >>> from kopt.kernels import Linear
     >>> G = Gram(Linear(), [[1.0], [2.0]])
-    >>> grams = WeightedGrams([G, G], np.array([1.0, 10.0]), budget=1_000)
+    >>> grams = WeightedGrams([G, G], np.array([1.0, 10.0]), budget=10_000)
     >>> np.tril(grams.lower_sum(np.array([1.0, 0.5]))).tolist()
     [[6.0, 0.0], [12.0, 24.0]]
     >>> grams.images(np.array([1.0, -1.0])).tolist()
@@ -43,7 +59,7 @@ class WeightedGrams:
     def __init__(self, grams: Sequence[Gram], scales: Vector, budget: int) -> None:
         self.grams, self.scales = grams, scales
         self.n, self.count = grams[0].n, len(grams)
-        self.held = 8 * self.n**2 * (self.count + 1) <= budget
+        self.held = least_bytes(self.n, self.count) + 8 * self.n**2 * self.count <= budget
         self.diagonals = scales[:, None] * np.stack([gram.diagonal for gram in grams])
 
     def images(self, e: Vector) -> Matrix:
@@ -51,8 +67,14 @@ class WeightedGrams:
         return np.stack([scale * self._image(gram, e) for scale, gram in zip(self.scales, self.grams, strict=True)])
 
     def _image(self, gram: Gram, e: Vector) -> Vector:
-        """Where the matrix is held without NumPy's linear algebra, whose threads fight with SciPy's for the cores."""
-        return np.asarray(np.einsum("ij,j->i", gram.dense, e)) if self.held else gram.product(e)
+        if self.held:
+            return times(gram.dense, e)
+        if gram.features is not None:
+            return gram.product(e)
+        where = np.flatnonzero(e)
+        if gram.fused is not None:
+            return np.asarray(gram.fused.product(where, e[where]))
+        return np.concatenate([times(gram.block(rows, slice(0, self.n)), e) for rows in _parts(self.n)])
 
     def lower_sum(self, theta: Vector) -> Matrix:
         """The sum on and below its diagonal, in the same memory each time."""
@@ -82,7 +104,10 @@ def _add_computed(factor: float, gram: Gram, total: Matrix) -> None:
     if gram.fused is not None:
         gram.fused.add_lower(factor, total)
         return
-    n = len(total)
-    for rows in blocks(n, -(-n // PARTS)):
+    for rows in _parts(len(total)):
         part = factor * gram.block(rows, slice(0, rows.stop))
         total[rows, : rows.stop] += part
+
+
+def _parts(n: int) -> Iterator[slice]:
+    return blocks(n, -(-n // PARTS))

@@ -23,6 +23,8 @@ MANY_FEATURES = 40
 AT_ONCE = 8192
 #: Panels that are filled at a time.
 PACKED = 64
+#: Rows and columns of the part of K that is added at a time; the columns are a multiple of the width of a panel.
+HEIGHT, WIDTH = 128, 256
 #: From so many features on an entry takes longer to compute than to read from memory.
 SLOW_FEATURES = 80
 
@@ -128,17 +130,17 @@ class FusedGaussian:
         width = panels.shape[2]
 
         def add_rows(start: int) -> None:
-            stop = min(start + GRAIN, n)
+            stop = min(start + HEIGHT, n)
             rows = _in_fours(everything[start:stop])
-            for first in range(0, stop, GRAIN):  # at a multiple of the width of a panel
-                last = min(first + GRAIN, stop)
+            for first in range(0, stop, WIDTH):
+                last = min(first + WIDTH, stop)
                 tile, part = np.empty((stop - start, last - first)), slice(first // width, -(-last // width))
                 near = panels[part], halves[first : part.stop * width]
                 _block(self.V, self.half, rows, *near, 0, len(tile), tile)
                 tile *= factor
                 out[start:stop, first:last] += tile
 
-        in_parallel(add_rows, range(0, n, GRAIN))
+        in_parallel(add_rows, range(0, n, HEIGHT))
 
 
 def _in_fours(values: Any) -> Any:
