@@ -27,3 +27,9 @@ def several_kernels(rng: np.random.Generator) -> Iterator[Sample]:
         if i % 2:
             y = np.roll(y, 1)
         yield Sample(X, y, kernel=dict(CHOICES[i % len(CHOICES)]))
+
+
+def partly_labelled(rng: np.random.Generator) -> Iterator[Sample]:
+    """The same with the label 0 on every third point: test points, among the others."""
+    for sample in several_kernels(rng):
+        yield sample.relabelled(np.where(np.arange(sample.n) % 3 == 1, 0.0, sample.y))

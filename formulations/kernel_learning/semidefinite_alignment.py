@@ -7,9 +7,10 @@ import numpy as np
 
 from formulations.kernel_learning.cone import positive_part, raised
 from formulations.kernel_learning.instances import several_kernels
+from formulations.kernel_learning.learnt_margin import combined
 from formulations.kernel_learning.span import Span, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
-from kopt.kernels import Kernel, Weighted
+from kopt.kernels import Kernel
 
 
 class SemidefiniteAlignment(Formulation):
@@ -64,15 +65,13 @@ class SemidefiniteAlignment(Formulation):
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return Weighted.of(primal.mu, [gram.kernel for gram in s.grams.values()])
+        return combined(s, primal)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """At least the alignment of every kernel; Z and K are orthogonal."""
         span = Span.plain(s)
-        lengths = np.sqrt(np.diag(span.M))
-        single = np.divide(span.a, lengths, out=np.zeros_like(span.a), where=lengths > 0)
         value = float(span.a @ primal.mu)
-        yield at_most("the alignment of every single kernel <= the optimum", np.max(single), value, scale=1.0)
+        yield at_most("the alignment of every single kernel <= the optimum", span.best_alone, value, scale=1.0)
         yield at_most("alignment <= 1", value, 1.0)
         yield equal("<Z, K> = 0", s.against(dual.Z) @ primal.mu, 0.0, scale=1.0)
 

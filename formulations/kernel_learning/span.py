@@ -14,6 +14,8 @@ from kopt import InputError, Sample
 
 # Eigenvalues of the matrix of cosines that count as 0.
 SINGULAR = 1e-12
+# Below this fraction of its squared length, a matrix that was centred by subtraction has lost too many digits.
+CANCELLED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,22 @@ class Span:
 
     @classmethod
     def centred(cls, s: Any) -> Span:
-        """Kernels and target centred: H K_k H and Hy, H = I - jj'/l."""
+        """Kernels and target centred: H K_k H and Hy, H = I - jj'/l; by one pass where the kernels have no large mean."""
+        if np.any(np.diag(s.frobenius.centred) <= CANCELLED * np.diag(s.frobenius.products)):
+            return cls.plain(s.centred)
         y = s.y - s.y.mean()
         seen = s.frobenius.seen - s.y.mean() * s.frobenius.sums
         return cls(s.frobenius.centred, seen @ y / (y @ y))
+
+    @property
+    def alone(self) -> np.ndarray:
+        """The alignment of every kernel by itself; 0 for one that is 0 everywhere."""
+        return self.a / self._unit
+
+    @property
+    def best_alone(self) -> float:
+        """The largest of them."""
+        return float(np.max(self.alone))
 
     @cached_property
     def _unit(self) -> np.ndarray:
@@ -63,10 +77,14 @@ class Span:
         values, vectors, _ = self._spectrum
         return (1 / np.sqrt(values))[:, None] * vectors.T / self._unit
 
+    @property
+    def null(self) -> np.ndarray:
+        """Weights, as columns, of the combinations that are 0."""
+        return np.asarray(self._spectrum[2] / self._unit[:, None])
+
     def in_range(self, b: cp.Expression) -> list[cp.Constraint]:
         """b in the range of M; nothing where the kernels are independent, and this holds by itself."""
-        _, _, null = self._spectrum
-        return [(null.T / self._unit) @ b == 0] if null.size else []
+        return [self.null.T @ b == 0] if self.null.size else []
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """An x with M x = b, for b in the range of M."""

@@ -51,6 +51,7 @@ class View(ABC):
     mixture(mu)        the matrix sum_k mu_k K_k
     against(Z)         the inner products <K_k, Z> with a symmetric matrix Z
     traces, frobenius  the numbers tr K_k and <K_k, K_l>
+    centred            the sample with centred kernels and targets
     """
 
     def __init__(self, sample: Sample) -> None:
@@ -88,6 +89,11 @@ class View(ABC):
     def frobenius(self) -> FrobeniusProducts:
         """The numbers <K_k, K_l>, and what else follows from one pass over the matrices."""
         return self.sample.frobenius
+
+    @property
+    def centred(self) -> Sample:
+        """The sample with centred kernels and targets."""
+        return self.sample.centred
 
     def mixture(self, mu: Any) -> Any:
         """The matrix sum_k mu_k K_k."""
