@@ -1,6 +1,6 @@
 """Random samples with several kernels, for the referee and the tests."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 import numpy as np
@@ -17,10 +17,14 @@ CHOICES: tuple[dict[str, Kernel], ...] = (
 )
 
 
-def several_kernels(rng: np.random.Generator) -> Iterator[Sample]:
+# For programs over matrices of twice the order.
+SMALL_SIZES = (5, 7)
+
+
+def several_kernels(rng: np.random.Generator, sizes: Sequence[int] = SIZES) -> Iterator[Sample]:
     """Points away from the origin with one decimal, unequal classes that overlap, three kernels."""
     for i in count():
-        n = SIZES[i % len(SIZES)]
+        n = sizes[i % len(sizes)]
         X = np.round(rng.standard_normal((n, 3)) * [1.0, 1.4, 0.6] + [0.5, -0.3, 0.2], 1)
         y = np.full(n, -1.0)
         y[np.argsort(X @ [0.8, 0.6, 0.0])[-int(0.45 * n) :]] = 1.0

@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.cone import positive_part
-from formulations.kernel_learning.instances import several_kernels
+from formulations.kernel_learning.instances import SMALL_SIZES, several_kernels
 from formulations.kernel_learning.learnt_margin import combined
 from formulations.kernel_learning.semidefinite_alignment import SemidefiniteAlignment
 from formulations.kernel_learning.span import Span, check_target
@@ -90,8 +90,8 @@ class SchurAlignment(Formulation):
 
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
-        """Three kernels and labels."""
-        return ((cls(), sample) for sample in several_kernels(rng))
+        """Three kernels and labels, on few points: W has twice the order."""
+        return ((cls(), sample) for sample in several_kernels(rng, SMALL_SIZES))
 
 
 def completed(s: View, Z: np.ndarray) -> dict[str, object]:
