@@ -106,7 +106,7 @@ class Solution:
         >>> from kopt.kernels import Gaussian, Linear
         >>> kernels = {"linear": Linear(), "narrow": Gaussian(sigma=0.3)}
         >>> kopt.solve(Alignment(), kopt.Sample([[0.0], [1.0], [3.0]], [-1, -1, 1], kernel=kernels)).kernel
-        0
+        0.5773 * Gaussian(sigma=0.3)
         """
         with BriefTraceback(), FaultsOf(self.formulation, "learnt_kernel"):
             return self.formulation.learnt_kernel(self.sample, self.primal)

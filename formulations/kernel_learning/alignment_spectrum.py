@@ -37,7 +37,7 @@ class AlignmentSpectrum(Formulation):
     >>> sample = kopt.Sample([[-1.0], [0.5], [1.0]], [-1, 1, 1], kernel=Gaussian(sigma=1.0))
     >>> solution = kopt.solve(AlignmentSpectrum(), sample)
     >>> round(kopt.alignment(sample.gram().dense, sample.y), 4), round(solution.value, 4), solution.kernel
-    (0.8144, 0.8276, Reweighted(Gaussian(sigma=1.0), 3 eigenvalues))
+    (0.5847, 0.7263, Reweighted(Gaussian(sigma=1.0), 3 eigenvalues))
     """
 
     reference = Reference("Shawe-Taylor and Cristianini", "Section 3.4.2, Definition 3.20")

@@ -57,6 +57,12 @@ def raised(s: View, mu: np.ndarray) -> np.ndarray:
     return mu + 1e3 * t * inside
 
 
+def without_rounding(s: View, mu: np.ndarray) -> np.ndarray:
+    """The weights, 0 where a kernel has less than the last digits of the combination."""
+    sizes = np.abs(mu) * s.traces
+    return np.where(sizes > ROUNDING * np.max(sizes, initial=0.0), mu, 0.0)
+
+
 @dataclass(frozen=True)
 class Cuts:
     """min cost' x over A x <= b such that the combination of the kernels with mu = base + D x is semi-definite.

@@ -36,7 +36,7 @@ class SchurAlignment(Formulation):
     >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}
     >>> sample = kopt.Sample([[-1.0], [0.5], [1.0]], [-1, 1, 1], kernel=kernels)
     >>> round(kopt.solve(SchurAlignment(), sample).value, 4)
-    0.9678
+    0.9345
     """
 
     reference = Reference("Lanckriet et al., JMLR 5 (2004)", "Section 4.7")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.cone import Cuts, is_semidefinite, positive_part, raised
+from formulations.kernel_learning.cone import Cuts, is_semidefinite, positive_part, raised, without_rounding
 from formulations.kernel_learning.instances import several_kernels
 from formulations.kernel_learning.learnt_margin import combined
 from formulations.kernel_learning.span import Span, check_target
@@ -81,7 +81,7 @@ class TraceBoundedAlignment(Formulation):
             return {"mu": nothing}
         bound = self.c * s.n
         cuts = Cuts(s, nothing, D, cost=-span.a @ D, A=(s.traces @ D)[None], b=np.array([bound]))
-        mu = raised(s, cuts.solved(np.linalg.eigh(dual.Z)[1]))
+        mu = raised(s, without_rounding(s, cuts.solved(np.linalg.eigh(dual.Z)[1])))
         trace = float(s.traces @ mu)
         return {"mu": mu * (bound / trace) if span.a @ mu > 0 else nothing}
 

@@ -42,9 +42,9 @@ class TransductiveAlignment(Formulation):
     >>> solution = kopt.solve(TransductiveAlignment(), sample)
     >>> blocks = solution.formulation.learnt_blocks(sample, solution.primal)
     >>> round(solution.value, 4), blocks.test.round(3), blocks.cross.round(3)
-    (0.9678, array([[0.324]]), array([[-0.197],
-           [ 0.25 ],
-           [ 0.366]]))
+    (0.9345, array([[0.331]]), array([[-0.309],
+           [ 0.231],
+           [ 0.394]]))
     """
 
     reference = Reference("Lanckriet et al., JMLR 5 (2004)", "Section 4.7, with the test points as in Section 3")

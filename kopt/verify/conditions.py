@@ -11,6 +11,7 @@ import numpy as np
 
 from kopt.formulation import Formulation, Pair
 from kopt.sample import Sample
+from kopt.terms import additive_terms
 from kopt.verify.first_order import FirstOrder, first_order
 from kopt.views import ProductView
 from kopt.views.products import EPS, fitting
@@ -63,6 +64,17 @@ class Conditions:
     def objective(self) -> FirstOrder:
         """The primal objective."""
         return first_order(self.primal.objective.expr, self.primal_view)
+
+    @cached_property
+    def _terms_of_objective(self) -> dict[int, np.ndarray]:
+        """By variable, the absolute gradients of the terms of the objective; of several, which may cancel, only."""
+        terms = additive_terms(self.primal.objective.expr)
+        totals: dict[int, np.ndarray] = {}
+        for term in terms if len(terms) > 1 else []:
+            for id_, gradient in first_order(term.expression, self.primal_view).gradients.items():
+                size = np.abs(term.coefficient * gradient.toarray().ravel())
+                totals[id_] = totals.get(id_, np.zeros_like(size)) + size
+        return totals
 
     @cached_property
     def constraints(self) -> dict[str, FirstOrder]:
@@ -231,7 +243,7 @@ class Conditions:
         own = self.objective.gradients.get(variable.id)
         if own is not None:
             gradient += self.primal.sign * own.toarray().ravel()
-            contributions += np.abs(gradient)
+            contributions += self._terms_of_objective.get(variable.id, np.abs(gradient))
         for name, multiplier in self.multipliers.items():
             matrix = self.constraints[name].gradients.get(variable.id)
             if matrix is not None:
