@@ -2,7 +2,7 @@
 
 from formulations.kernel_learning.alignment import Alignment
 from formulations.kernel_learning.learnt_margin import combined
-from formulations.kernel_learning.span import Span, check_target
+from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Point, Reference, Sample, View
 from kopt.kernels import Kernel
 
@@ -34,10 +34,11 @@ class CentredAlignment(Alignment):
     reference = Reference("Cortes, Mohri and Rostamizadeh, JMLR 13 (2012)", "Section 4.2, Proposition 9")
 
     def requires(self, s: Sample) -> None:
-        """The target must not be constant."""
+        """The target must not be constant, and some centred kernel has to have to do with it."""
         check_target(s.y, centred=True)
+        check_aligned(Span.centred(s))
 
-    def span(self, s: View) -> Span:
+    def span(self, s: View | Sample) -> Span:
         """The kernels and the target, centred."""
         return Span.centred(s)
 

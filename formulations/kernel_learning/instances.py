@@ -1,10 +1,12 @@
 """Random samples with several kernels, for the referee and the tests."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 
 import numpy as np
 
+from formulations.kernel_learning.cone import is_semidefinite
+from formulations.kernel_learning.span import Span
 from kopt import Sample
 from kopt.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial
 
@@ -37,3 +39,20 @@ def partly_labelled(rng: np.random.Generator) -> Iterator[Sample]:
     """The same with the label 0 on every third point: test points, among the others."""
     for sample in several_kernels(rng):
         yield sample.relabelled(np.where(np.arange(sample.n) % 3 == 1, 0.0, sample.y))
+
+
+def one_weight_0(samples: Iterable[Sample], span_of: Callable[[Sample], Span]) -> Iterator[Sample]:
+    """Samples on which some non-negative weight is 0, so that its multiplier is not."""
+    for sample in samples:
+        span = span_of(sample)
+        if np.any(span.nearest_cone_point(span.inverse @ span.a) == 0):
+            yield sample
+
+
+def not_semidefinite(samples: Iterable[Sample], span_of: Callable[[Sample], Span]) -> Iterator[Sample]:
+    """Samples on which the most aligned of all combinations is not semi-definite, so that the multiplier Z is not 0."""
+    for sample in samples:
+        span = span_of(sample)
+        K = sample.stacked_grams @ span.solve(span.a)
+        if not is_semidefinite(K.reshape(sample.n, sample.n), rounding=1e-3):
+            yield sample

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.instances import several_kernels
+from formulations.kernel_learning.instances import one_weight_0, several_kernels
 from formulations.kernel_learning.learnt_margin import combined
-from formulations.kernel_learning.span import Span, check_target
+from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Kernel
 
@@ -38,8 +38,9 @@ class LeastSquaresAlignment(Formulation):
     task = Task.OTHER
 
     def requires(self, s: Sample) -> None:
-        """The target must not vanish."""
+        """The target must not vanish, and some kernel has to have to do with it."""
         check_target(s.y)
+        check_aligned(Span.plain(s))
 
     def primal(self, s: View) -> Program:
         """The squared distance from the target, of length 1."""
@@ -74,5 +75,5 @@ class LeastSquaresAlignment(Formulation):
 
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
-        """Three kernels and labels."""
-        return ((cls(), sample) for sample in several_kernels(rng))
+        """Three kernels and labels, and a weight that is 0."""
+        return ((cls(), sample) for sample in one_weight_0(several_kernels(rng), Span.plain))

@@ -6,10 +6,10 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.cone import positive_part
-from formulations.kernel_learning.instances import SMALL_SIZES, several_kernels
+from formulations.kernel_learning.instances import SMALL_SIZES, not_semidefinite, several_kernels
 from formulations.kernel_learning.learnt_margin import combined
 from formulations.kernel_learning.semidefinite_alignment import SemidefiniteAlignment
-from formulations.kernel_learning.span import Span, check_target
+from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Kernel
 
@@ -43,8 +43,9 @@ class SchurAlignment(Formulation):
     task = Task.OTHER
 
     def requires(self, s: Sample) -> None:
-        """The target must not vanish."""
+        """The target must not vanish, and some kernel has to have to do with it."""
         check_target(s.y)
+        check_aligned(Span.plain(s))
 
     def primal(self, s: View) -> Program:
         """A bounds K K from above."""
@@ -91,7 +92,8 @@ class SchurAlignment(Formulation):
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
         """Three kernels and labels, on few points: W has twice the order."""
-        return ((cls(), sample) for sample in several_kernels(rng, SMALL_SIZES))
+        samples = not_semidefinite(several_kernels(rng, SMALL_SIZES), Span.plain)
+        return ((cls(), sample) for sample in samples)
 
 
 def completed(s: View, Z: np.ndarray) -> dict[str, object]:

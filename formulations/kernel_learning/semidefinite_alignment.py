@@ -6,9 +6,9 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.cone import positive_part, raised
-from formulations.kernel_learning.instances import several_kernels
+from formulations.kernel_learning.instances import not_semidefinite, several_kernels
 from formulations.kernel_learning.learnt_margin import combined
-from formulations.kernel_learning.span import Span, check_target
+from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Kernel
 
@@ -38,8 +38,9 @@ class SemidefiniteAlignment(Formulation):
     task = Task.OTHER
 
     def requires(self, s: Sample) -> None:
-        """The target must not vanish."""
+        """The target must not vanish, and some kernel has to have to do with it."""
         check_target(s.y)
+        check_aligned(Span.plain(s))
 
     def primal(self, s: View) -> Program:
         """The inner product with the target, of a positive semi-definite combination of length 1."""
@@ -77,5 +78,5 @@ class SemidefiniteAlignment(Formulation):
 
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
-        """Three kernels and labels."""
-        return ((cls(), sample) for sample in several_kernels(rng))
+        """Three kernels and labels, and a constraint that counts."""
+        return ((cls(), sample) for sample in not_semidefinite(several_kernels(rng), Span.plain))

@@ -14,6 +14,8 @@ from kopt import InputError, Sample
 
 # Eigenvalues of the matrix of cosines that count as 0.
 SINGULAR = 1e-12
+# Cosines that count as 0.
+ROUNDING = 1e-13
 # Below this fraction of its squared length, a matrix that was centred by subtraction has lost too many digits.
 CANCELLED = 1e-6
 
@@ -106,6 +108,15 @@ def check_target(y: np.ndarray | None, centred: bool = False) -> None:
         )
     if centred and np.ptp(y) == 0:
         raise InputError(f"All {len(y)} targets are {y[0]:g}, and centring makes them 0.", "Give targets that differ.")
+
+
+def check_aligned(span: Span) -> None:
+    """Refuse kernels that have nothing to do with the target: K y = 0 for all of them."""
+    if span.best_alone <= ROUNDING:
+        raise InputError(
+            f"The largest alignment of a kernel with the target is {span.best_alone:.1g}: no combination has any.",
+            "Add a kernel that tells points of different targets apart.",
+        )
 
 
 def traces_of(s: Sample) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from formulations.kernel_learning.cone import Cuts, is_semidefinite, positive_part, raised, without_rounding
 from formulations.kernel_learning.instances import several_kernels
 from formulations.kernel_learning.learnt_margin import combined
-from formulations.kernel_learning.span import Span, check_target
+from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal, positive
 from kopt.kernels import Kernel
 
@@ -47,8 +47,9 @@ class TraceBoundedAlignment(Formulation):
     c: float = positive(default=1.0)
 
     def requires(self, s: Sample) -> None:
-        """The target must not vanish."""
+        """The target must not vanish, and some kernel has to have to do with it."""
         check_target(s.y)
+        check_aligned(Span.plain(s))
 
     def primal(self, s: View) -> Program:
         """The inner product with the target, of a positive semi-definite combination of bounded trace."""

@@ -11,9 +11,9 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.cone import Cuts, is_semidefinite, positive_part, raised
-from formulations.kernel_learning.instances import partly_labelled
+from formulations.kernel_learning.instances import not_semidefinite, partly_labelled
 from formulations.kernel_learning.learnt_margin import combined
-from formulations.kernel_learning.span import SINGULAR, Span, check_target
+from formulations.kernel_learning.span import SINGULAR, Span, check_aligned, check_target
 from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Kernel
 
@@ -65,6 +65,7 @@ class TransductiveAlignment(Formulation):
                 f"All {len(s.y)} points have labels, so that there is no test point.",
                 "Give test points the label 0, or use SemidefiniteAlignment.",
             )
+        check_aligned(Blocks(s).span)
 
     def primal(self, s: View) -> Program:
         """The inner product with the target, of a combination of length 1 on the training points."""
@@ -117,8 +118,9 @@ class TransductiveAlignment(Formulation):
 
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
-        """Three kernels, and labels on two points of three."""
-        return ((cls(), sample) for sample in partly_labelled(rng))
+        """Three kernels, labels on two points of three, and a constraint that counts."""
+        samples = not_semidefinite(partly_labelled(rng), lambda sample: Blocks(sample).span)
+        return ((cls(), sample) for sample in samples)
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ class Blocks:
     def span(self) -> Span:
         """The parts between training points as vectors, and the target."""
         n, y = self.s.n, self.s.y
-        parts = self.s.sample.stacked_grams.reshape(n, n, -1)[np.ix_(y != 0, y != 0)]
+        parts = self.s.stacked_grams.reshape(n, n, -1)[np.ix_(y != 0, y != 0)]
         flat, labels = parts.reshape(-1, parts.shape[2]), y[y != 0]
         return Span(flat.T @ flat, np.outer(labels, labels).ravel() @ flat / (y @ y))
 

@@ -95,14 +95,19 @@ class View(ABC):
         """The sample with centred kernels and targets."""
         return self.sample.centred
 
+    @property
+    def stacked_grams(self) -> np.ndarray:
+        """The matrices K_k as columns."""
+        return self.sample.stacked_grams
+
     def mixture(self, mu: Any) -> Any:
         """The matrix sum_k mu_k K_k."""
-        return _square(self.sample.stacked_grams @ mu, self.n)
+        return _square(self.stacked_grams @ mu, self.n)
 
     def against(self, Z: Any) -> Any:
         """The inner products <K_k, Z>, one for each kernel."""
         flat = cp.vec(Z, order="F") if isinstance(Z, cp.Expression) else np.ravel(Z)
-        return self.sample.stacked_grams.T @ flat
+        return self.stacked_grams.T @ flat
 
     @abstractmethod
     def weight(
