@@ -41,6 +41,12 @@ def partly_labelled(rng: np.random.Generator) -> Iterator[Sample]:
         yield sample.relabelled(np.where(np.arange(sample.n) % 3 == 1, 0.0, sample.y))
 
 
+def levelled(sample: Sample) -> Sample:
+    """The same with every kernel divided by about the mean of k(x, x)."""
+    kernels = {name: float(f"{1 / np.mean(gram.diagonal):.2g}") * gram.kernel for name, gram in sample.grams.items()}
+    return Sample(sample.X, sample.y, kernel=kernels)
+
+
 def one_weight_0(samples: Iterable[Sample], span_of: Callable[[Sample], Span]) -> Iterator[Sample]:
     """Samples on which some non-negative weight is 0, so that its multiplier is not."""
     for sample in samples:

@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.cone import positive_part
-from formulations.kernel_learning.instances import SMALL_SIZES, not_semidefinite, several_kernels
+from formulations.kernel_learning.instances import SMALL_SIZES, levelled, not_semidefinite, several_kernels
 from formulations.kernel_learning.learnt_margin import combined
 from formulations.kernel_learning.semidefinite_alignment import SemidefiniteAlignment
 from formulations.kernel_learning.span import Span, check_aligned, check_target
@@ -50,15 +50,14 @@ class SchurAlignment(Formulation):
     def primal(self, s: View) -> Program:
         """A bounds K K from above."""
         span, mu = Span.plain(s), cp.Variable(len(s.kernels), name="mu")
-        A, K = cp.Variable((s.n, s.n), name="A", symmetric=True), s.mixture(mu)
+        A, K = s.matrix("A"), s.mixture(mu)
         constraints = {"W": cp.bmat([[A, K], [K, np.eye(s.n)]]) >> 0, "t": cp.trace(A) <= 1, "Z": K >> 0}
         return Program(cp.Maximize(span.a @ mu), constraints)
 
     def dual(self, s: View) -> Program:
         """Two matrices and a number; t >= 0 follows from W11."""
         n, span = s.n, Span.plain(s)
-        W, Z = (cp.Variable((k, k), name=name, symmetric=True) for name, k in (("W", 2 * n), ("Z", n)))
-        t = cp.Variable(name="t")
+        W, Z, t = s.matrix("W", blocks=2), s.matrix("Z"), cp.Variable(name="t")
         return Program(
             cp.Minimize(t + cp.trace(W[n:, n:])),
             {"A": W[:n, :n] == t * np.eye(n), "mu": span.a + s.against(Z) + 2 * s.against(W[:n, n:]) == 0},
@@ -91,8 +90,8 @@ class SchurAlignment(Formulation):
 
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
-        """Three kernels and labels, on few points: W has twice the order."""
-        samples = not_semidefinite(several_kernels(rng, SMALL_SIZES), Span.plain)
+        """Three kernels and labels, on few points: W has twice the order. No kernel outweighs the others in W."""
+        samples = not_semidefinite(map(levelled, several_kernels(rng, SMALL_SIZES)), Span.plain)
         return ((cls(), sample) for sample in samples)
 
 

@@ -49,7 +49,7 @@ class SemidefiniteAlignment(Formulation):
 
     def dual(self, s: View) -> Program:
         """The length of the projection of yy' / ||yy'|| + Z on the span of the kernels."""
-        span, Z = Span.plain(s), cp.Variable((s.n, s.n), name="Z", symmetric=True)
+        span, Z = Span.plain(s), s.matrix("Z")
         length = cp.norm(span.inverse @ (span.a + s.against(Z)))
         return Program(cp.Minimize(length), domain=[Z >> 0], multipliers={"lambda": length / 2})
 

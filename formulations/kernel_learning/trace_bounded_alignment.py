@@ -59,7 +59,7 @@ class TraceBoundedAlignment(Formulation):
 
     def dual(self, s: View) -> Program:
         """The least tau for which some matrix tau I - Z agrees with the target on the kernels."""
-        Z, tau = cp.Variable((s.n, s.n), name="Z", symmetric=True), cp.Variable(name="tau")
+        Z, tau = s.matrix("Z"), cp.Variable(name="tau")
         equations = tau * s.traces - s.against(Z) == Span.plain(s).a
         return Program(cp.Minimize(self.c * s.n * tau), {"mu": equations}, domain=[Z >> 0, tau >= 0])
 

@@ -74,7 +74,7 @@ class TransductiveAlignment(Formulation):
 
     def dual(self, s: View) -> Program:
         """The length of the projection of yy' / ||y||^2 + Z on the span of the training parts."""
-        blocks, Z = Blocks(s), cp.Variable((s.n, s.n), name="Z", symmetric=True)
+        blocks, Z = Blocks(s), s.matrix("Z")
         z = s.against(Z)
         length = cp.norm(blocks.span.inverse @ (blocks.span.a + z))
         in_range = [blocks.unseen.T @ z == 0] if blocks.unseen.size else []

@@ -48,8 +48,10 @@ class View(ABC):
     Of several kernels, for machines that learn a kernel:
 
     kernels            their names
+    matrix(name)       a symmetric matrix between the points, as a variable
     mixture(mu)        the matrix sum_k mu_k K_k
     against(Z)         the inner products <K_k, Z> with a symmetric matrix Z
+    stacked_grams      the matrices K_k as columns
     traces, frobenius  the numbers tr K_k and <K_k, K_l>
     centred            the sample with centred kernels and targets
     """
@@ -99,6 +101,11 @@ class View(ABC):
     def stacked_grams(self) -> np.ndarray:
         """The matrices K_k as columns."""
         return self.sample.stacked_grams
+
+    def matrix(self, name: str, blocks: int = 1) -> cp.Variable:
+        """A symmetric matrix between the points, as a variable; of several times that order where it has blocks."""
+        order = blocks * self.sample.n
+        return cp.Variable((order, order), name=name, symmetric=True)
 
     def mixture(self, mu: Any) -> Any:
         """The matrix sum_k mu_k K_k."""
