@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from formulations.kernel_learning.independent import independent_weights
+from formulations.kernel_learning.independent import independent_weights as independent_weights
 from kopt.discovery import exported
 
 globals().update(exported(__name__))

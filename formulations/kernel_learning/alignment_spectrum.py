@@ -27,7 +27,8 @@ class AlignmentSpectrum(Formulation):
     Dual     min   || s ||,  s = a + nu
              s.t.  nu_i >= 0
 
-    a_i = (v_i' y)^2 / ||y||^2 >= 0: the shortest vector s >= a is a itself, the optimum is ||a||, and mu is a / ||a||. Only eigenvectors of positive eigenvalues lambda_i can be evaluated on new points; the learnt kernel is
+    a_i = (v_i' y)^2 / ||y||^2 >= 0: the shortest vector s >= a is a itself, the optimum is ||a||, and mu is a / ||a||.
+    Only eigenvectors of positive eigenvalues lambda_i can be evaluated on new points; the learnt kernel is
     sum_i mu_i v_i(x) v_i(z) with v_i(x) = sum_j k(x, x_j) v_ij / lambda_i. Eigenvectors of a multiple eigenvalue are
     determined up to rotations only, and the optimum depends on the choice: one of them is taken in the direction of the
     projection of y, which is best, and is unique.
@@ -94,7 +95,7 @@ class AlignmentSpectrum(Formulation):
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Positive eigenvalues of a kernel matrix, the largest first, their eigenvectors v_i, and a_i = (v_i'y)^2/||y||^2."""
+    """Positive eigenvalues of a kernel matrix, the largest first, eigenvectors v_i, and a_i = (v_i'y)^2 / ||y||^2."""
 
     values: np.ndarray
     V: np.ndarray

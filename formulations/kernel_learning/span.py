@@ -37,7 +37,7 @@ class Span:
 
     @classmethod
     def centred(cls, s: Any) -> Span:
-        """Kernels and target centred: H K_k H and Hy, H = I - jj'/l; by one pass where the kernels have no large mean."""
+        """Kernels and target centred: H K_k H and Hy, H = I - jj'/l; by one pass where no kernel has a large mean."""
         if np.any(np.diag(s.frobenius.centred) <= CANCELLED * np.diag(s.frobenius.products)):
             return cls.plain(s.centred)
         y = s.y - s.y.mean()

@@ -185,6 +185,7 @@ class Blocks:
         seen = self.s.y != 0
         crosses = np.array([2 * each[np.ix_(seen, ~seen)].ravel() for each in self._matrices])
         traces = np.array([np.trace(each[np.ix_(~seen, ~seen)]) for each in self._matrices])
+        crosses[np.abs(crosses) <= SINGULAR * np.max(np.abs(self._matrices))] = 0.0
         B = np.linalg.lstsq(crosses, -traces)[0]
         if np.max(np.abs(crosses @ B + traces)) > SINGULAR * np.max(np.abs(traces)):
             return None

@@ -66,15 +66,19 @@ class Conditions:
         return first_order(self.primal.objective.expr, self.primal_view)
 
     @cached_property
-    def _terms_of_objective(self) -> dict[int, np.ndarray]:
-        """By variable, the absolute gradients of the terms of the objective; of several, which may cancel, only."""
+    def _terms_of_objective(self) -> list[tuple[float, FirstOrder]]:
+        """The terms of the objective by themselves, which may cancel, each with its factor."""
         terms = additive_terms(self.primal.objective.expr)
-        totals: dict[int, np.ndarray] = {}
-        for term in terms if len(terms) > 1 else []:
-            for id_, gradient in first_order(term.expression, self.primal_view).gradients.items():
-                size = np.abs(term.coefficient * gradient.toarray().ravel())
-                totals[id_] = totals.get(id_, np.zeros_like(size)) + size
-        return totals
+        return [(abs(term.coefficient), first_order(term.expression, self.primal_view)) for term in terms]
+
+    def _slopes_of_terms(self, variable: int) -> np.ndarray:
+        """The sum of the absolute gradients of these terms."""
+        sizes = (
+            factor * np.abs(term.gradients[variable].toarray().ravel())
+            for factor, term in self._terms_of_objective
+            if variable in term.gradients
+        )
+        return np.asarray(sum(sizes))
 
     @cached_property
     def constraints(self) -> dict[str, FirstOrder]:
@@ -135,7 +139,8 @@ class Conditions:
         its linear term can be of any size while it cancels.
         """
         floor = 0.0 if self.dual_objective is None else self.dual_objective.floor
-        return max(self.objective.size, floor if np.isfinite(floor) else 0.0)
+        size = sum(factor * term.size for factor, term in self._terms_of_objective)
+        return max(size, floor if np.isfinite(floor) else 0.0)
 
     @cached_property
     def rounding(self) -> float:
@@ -243,7 +248,7 @@ class Conditions:
         own = self.objective.gradients.get(variable.id)
         if own is not None:
             gradient += self.primal.sign * own.toarray().ravel()
-            contributions += self._terms_of_objective.get(variable.id, np.abs(gradient))
+            contributions += self._slopes_of_terms(variable.id)
         for name, multiplier in self.multipliers.items():
             matrix = self.constraints[name].gradients.get(variable.id)
             if matrix is not None:
