@@ -10,7 +10,7 @@ from kopt.discovery import discover
 from kopt.erratum import Erratum, Evidence, WrongPair, WrongStatement
 from kopt.errors import DeclarationError, Infeasible, InputError, KoptError, SolverError
 from kopt.formulation import Formulation, Reference
-from kopt.gram import diagnose, repair
+from kopt.gram import alignment, centred_alignment, diagnose, repair
 from kopt.parameters import Domain, fraction, nonnegative, parameter, positive
 from kopt.point import Point
 from kopt.program import Program
@@ -62,7 +62,9 @@ __all__ = [
     "View",
     "WrongPair",
     "WrongStatement",
+    "alignment",
     "at_most",
+    "centred_alignment",
     "check_step",
     "convert",
     "converts",

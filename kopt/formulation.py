@@ -93,6 +93,11 @@ class Formulation:
 
     def decision(self, s: Any, primal: Point) -> np.ndarray:
         """The learnt function on the points of s, which may be new ones."""
+        if "w" not in primal and type(self).learnt_kernel is not Formulation.learnt_kernel:
+            raise InputError(
+                f"{type(self).__name__} learns a kernel, and no function of the points.",
+                "Use the kernel in another formulation: kopt.Sample(X, y, kernel=solution.kernel).",
+            )
         if "w" not in primal:
             raise DeclarationError(
                 f"{type(self).__name__} has no weight vector named w.", "Define `def decision(self, s, primal)`."

@@ -99,6 +99,17 @@ class Sample:
         return FrobeniusProducts.of(list(self.grams.values()), self.y)
 
     @cached_property
+    def centred(self) -> Sample:
+        """The same points with centred kernels and, where there are targets, these minus their mean.
+
+        >>> Sample([[0.0], [1.0], [5.0]], [1, 1, 4]).centred.y
+        array([-1., -1.,  2.])
+        """
+        y = None if self.y is None else self.y - self.y.mean()
+        kernels = {name: gram.kernel.centred() for name, gram in self.grams.items()}
+        return Sample(self.X, y, kernel=kernels, costs=self.costs, budget=self.budget)
+
+    @cached_property
     def stacked_grams(self) -> np.ndarray:
         """The Gram matrices as columns, for programs over matrices."""
         needed = 8 * len(self.grams) * self.n**2

@@ -178,7 +178,8 @@ def vanishes(optimum: float, sample: Sample) -> bool:
 def permuted(sample: Sample, order: np.ndarray) -> Sample:
     """The same points in another order."""
     y = None if sample.y is None else sample.y[order]
-    return Sample(sample.X[order], y, kernel=sample.gram().kernel, costs=sample.costs[order])
+    kernels = {name: gram.kernel for name, gram in sample.grams.items()}
+    return Sample(sample.X[order], y, kernel=kernels, costs=sample.costs[order])
 
 
 def variable_names(problem: cp.Problem) -> list[str]:

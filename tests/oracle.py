@@ -33,6 +33,8 @@ from kopt.views import ExplicitView
 HOLDS, FAILS = 1e-6, 1e-3
 # Values that agree, and values that differ.
 SAME, OTHER = 1e-5, 1e-3
+# A solution all of whose numbers are smaller is 0, and tells nothing about the size of others.
+ZERO = 1e-6
 SOLVERS = (
     (cp.CLARABEL, {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}),
     (cp.CLARABEL, {}),
@@ -317,7 +319,8 @@ class Ground:
         self.truth = Truth(instance)
         self.rng = np.random.default_rng(seed)
         self.best, self.solution = self.original.optimum()
-        self.size = max([_size(each) for each in self.solution.values()] or [0.0]) or 1.0
+        size = max([_size(each) for each in self.solution.values()] or [0.0])
+        self.size = size if size > ZERO else 1.0
 
     @property
     def unit(self) -> float:

@@ -92,7 +92,8 @@ def points_of(formulation: Formulation, sample: Sample) -> dict[str, np.ndarray]
     """The point to which each entry of a variable belongs, where there is one.
 
     A vector with one entry per point has them in order. The others are read off the constraints: an entry takes one
-    value of a weight vector, and a slack stands in one entry each.
+    value of a weight vector, and a slack stands in one entry each. A matrix between points has them in order, in its
+    rows and in its columns; where it has several blocks, the points are counted on from block to block.
     """
     view = ProductView(sample)
     program = formulation.primal(view)
@@ -101,6 +102,9 @@ def points_of(formulation: Formulation, sample: Sample) -> dict[str, np.ndarray]
     points = {name: everywhere for name, v in plain.items() if v.shape == (sample.n,)}
     points |= {name: everywhere for name, cone in program.cones.items() if cone.residual.shape == (sample.n,)}
     points |= dict.fromkeys(view.weights, everywhere)
+    shapes = {name: v.shape for name, v in plain.items()} | {n: c.residual.shape for n, c in program.cones.items()}
+    squares = {name: shape[0] for name, shape in shapes.items() if len(shape) == 2 and shape[0] == shape[1]}
+    points |= {name: np.arange(order) for name, order in squares.items() if order % sample.n == 0}
     partial = {name: c.residual for name, c in program.cones.items() if name not in points and c.residual.is_affine()}
     for name, residual in partial.items():
         slopes, _ = affine_parts(residual)
@@ -120,7 +124,8 @@ def in_other_order(
     result = dict(values)
     for name in set(values) & set(before):
         place = {point: entry for entry, point in enumerate(before[name])}
-        result[name] = np.asarray(values[name])[[place[point] for point in after[name]]]
+        entries, value = [place[point] for point in after[name]], np.asarray(values[name])
+        result[name] = value[np.ix_(entries, entries)] if value.shape == (len(entries),) * 2 else value[entries]
     return result
 
 
@@ -133,7 +138,8 @@ class Permutation:
         self.sample = permuted(given.sample, self.order)
         self.before = points_of(given.formulation, given.sample)
         after = points_of(given.formulation, self.sample)
-        self.after = {key: self.order[points] for key, points in after.items()}
+        n = given.sample.n
+        self.after = {key: self.order[points % n] + n * (points // n) for key, points in after.items()}
 
     def moved(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return in_other_order(values, self.before, self.after)
@@ -244,8 +250,9 @@ def growing(formulation: Formulation, key: str) -> tuple[float, Formulation, For
 
 
 def scaled(sample: Sample, s: float) -> Sample:
-    """The sample with s K for K."""
-    return Sample(sample.X, sample.y, kernel=Scaled(s, sample.gram().kernel), costs=sample.costs)
+    """The sample with s K for K, and for every K where there are several."""
+    kernels = {name: Scaled(s, gram.kernel) for name, gram in sample.grams.items()}
+    return Sample(sample.X, sample.y, kernel=kernels, costs=sample.costs)
 
 
 @cache

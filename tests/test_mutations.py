@@ -428,7 +428,7 @@ def dual_variable_followed(case: Case) -> Iterator[Mutant]:
 def row_broken(case: Case) -> Iterator[Mutant]:
     s = case.structure
     for row in s.equalities:
-        sizes = {name: np.abs(case.answer[name]) * entries for name, entries in s.entries_of_row(row)}
+        sizes = {name: np.abs(case.answer[name]).ravel(order="F") * entries for name, entries in s.entries_of_row(row)}
         variable = max(sizes, key=lambda name: np.max(sizes[name]))
         index = int(np.argmax(sizes[variable]))
         # A row that carries no name of a variable is stationarity in a weight vector, in coordinates.
@@ -654,6 +654,8 @@ def test_a_mutant_is_refused_where_it_is_wrong(name, mutation):
     correct = case(name, kernel, side)
     mutants = list(mutation(correct))
     objections = [f"{kernel}, {o}" for mutant in mutants if (o := judge(mutation.__name__, correct, mutant))]
+    if not mutants and not correct.dual_variables:
+        pytest.skip(f"{name}: all its dual variables are 0 at the optimum, and a factor changes nothing")
     assert mutants, "the instance offers nothing to mutate"
     assert not objections, "\n".join(objections)
 
@@ -662,12 +664,13 @@ def test_a_mutant_is_refused_where_it_is_wrong(name, mutation):
 def test_the_record_is_that_of_the_certificate(name):
     """What `judge` looks at is what `kopt.verify` refuses, also where a number is missing or not finite."""
     correct = case(name, *INSTANCES[0])
-    for mutation in (dual_variable_noise, not_a_number, infinite):
+    finite = dual_variable_noise if correct.dual_variables else dual_variable_entry
+    for mutation in (finite, not_a_number, infinite):
         mutant = list(mutation(correct))[-1]
         certificate = kopt.verify(correct.formulation, correct.sample, mutant.answer)
         assert list(certificate.as_given) == list(correct.record(mutant.answer))
         assert not certificate.holds(REFUSED_AT)
-        assert mutation is dual_variable_noise or certificate.as_given.worst == np.inf
+        assert mutation is finite or certificate.as_given.worst == np.inf
 
 
 @pytest.mark.parametrize(("kernel", "side"), INSTANCES)
@@ -815,9 +818,19 @@ def dual_points(correct: Case) -> Iterator[tuple[str, Answer]]:
     }
     polyhedron = feasible_polyhedron(s.dual, variables)
     for factor in (1.0, 1e-3):
-        points[f"feasible {factor:g}"] = nearby_point(factor * np.max(np.abs(best)) * rng.random(size), polyhedron)
+        point = factor * np.max(np.abs(best)) * rng.random(size)
+        if polyhedron is None:
+            points[f"repaired {factor:g}"] = repaired(correct, split(point, variables))
+        else:
+            points[f"feasible {factor:g}"] = nearby_point(point, polyhedron)
     for label, point in points.items():
         yield label, split(point, variables)
+
+
+def repaired(correct: Case, answer: Answer) -> np.ndarray:
+    """Dual variables moved by the formulation's own rule, where the feasible set is no polyhedron."""
+    moved = correct.formulation.repair(correct.structure.dual_view, kopt.Point(answer))
+    return np.concatenate([np.ravel(moved[name], order="F") for name in answer])
 
 
 @cache

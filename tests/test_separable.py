@@ -27,6 +27,14 @@ REFUSED = {
     "OrderedNuRanking": "a variable of the dual does not belong to exactly one point",
     "RankSeparation": "the dual has 0 kernel terms, not one",
     "LeastSquares": "the dual has 0 kernel terms, not one",
+    "Alignment": "the dual objective has terms that are not quadratic in K or in single variables",
+    "AlignmentSpectrum": "the dual objective has terms that are not quadratic in K or in single variables",
+    "CentredAlignment": "the dual objective has terms that are not quadratic in K or in single variables",
+    "LeastSquaresAlignment": "the dual objective has terms that are not quadratic in K or in single variables",
+    "SchurAlignment": "the dual's feasible set is not a box with a few rows",
+    "SemidefiniteAlignment": "the dual's feasible set is not a box with a few rows",
+    "TraceBoundedAlignment": "the dual's feasible set is not a box with a few rows",
+    "TransductiveAlignment": "the dual's feasible set is not a box with a few rows",
     "RidgeInBall": "a norm enters the dual objective otherwise than by its square",
 }
 ACCEPTED = [name for name in NAMES if name not in REFUSED]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from formulations.errata.spectra import cloud
-from kopt import Claim, Reference, WrongStatement, equal
+from kopt import Claim, Reference, WrongStatement, alignment, equal
 from kopt.kernels import Gaussian, Linear
 
 
@@ -23,10 +23,6 @@ class AlignmentAsACorrelation(WrongStatement):
         K1, K2 = Linear()(X), Gaussian(sigma=2.0)(X)
         pearson = np.corrcoef(K1.ravel(), K2.ravel())[0, 1]
         return (
-            equal("A(K1, K2) = correlation", _alignment(K1, K2), pearson),
-            equal("A(K1 - mean, K2 - mean) = correlation", _alignment(K1 - K1.mean(), K2 - K2.mean()), pearson),
+            equal("A(K1, K2) = correlation", alignment(K1, K2), pearson),
+            equal("A(K1 - mean, K2 - mean) = correlation", alignment(K1 - K1.mean(), K2 - K2.mean()), pearson),
         )
-
-
-def _alignment(K1: np.ndarray, K2: np.ndarray) -> float:
-    return float(np.sum(K1 * K2) / (np.linalg.norm(K1) * np.linalg.norm(K2)))

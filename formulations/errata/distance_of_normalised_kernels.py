@@ -3,7 +3,7 @@
 import numpy as np
 
 from formulations.errata.spectra import cloud
-from kopt import Claim, Reference, WrongStatement, equal
+from kopt import Claim, Reference, WrongStatement, alignment, equal
 from kopt.kernels import Gaussian, Linear
 
 
@@ -17,8 +17,8 @@ class DistanceOfNormalisedKernels(WrongStatement):
     def claims(self) -> tuple[Claim, Claim]:
         """A linear and a Gaussian kernel on the same points."""
         X = cloud()
-        K1, K2 = (K / np.linalg.norm(K) for K in (Linear()(X), Gaussian(sigma=2.0)(X)))
-        A, distance = np.sum(K1 * K2), np.linalg.norm(K1 - K2)
+        K1, K2 = Linear()(X), Gaussian(sigma=2.0)(X)
+        A, distance = alignment(K1, K2), np.linalg.norm(K1 / np.linalg.norm(K1) - K2 / np.linalg.norm(K2))
         return (
             equal("distance = 2 - A", distance, 2 - A),
             equal("distance^2 = 2 - 2 A", distance**2, 2 - 2 * A),

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.instances import several_kernels
-from formulations.kernel_learning.span import Span, check_target
+from formulations.kernel_learning.instances import one_weight_0, several_kernels
+from formulations.kernel_learning.learnt_margin import combined
+from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
-from kopt.kernels import Kernel, Weighted
+from kopt.kernels import Kernel
 
 
 class Alignment(Formulation):
@@ -19,7 +20,6 @@ class Alignment(Formulation):
                    mu_k >= 0                                                    : nu_k
     Dual     min   ( (a + nu)' M^-1 (a + nu) )^(1/2)
              s.t.  nu_k >= 0
-
 
     Norms and inner products are those of Frobenius, M_kl = <K_k, K_l> and a_k = <K_k, yy'> / ||yy'||: the optimum is
     the alignment A(sum_k mu_k K_k, yy') itself. Both programs have one variable for each kernel, whatever the number of
@@ -38,10 +38,11 @@ class Alignment(Formulation):
     task = Task.OTHER
 
     def requires(self, s: Sample) -> None:
-        """The target must not vanish."""
+        """The target must not vanish, and some kernel has to have to do with it."""
         check_target(s.y)
+        check_aligned(Span.plain(s))
 
-    def span(self, s: View) -> Span:
+    def span(self, s: View | Sample) -> Span:
         """The kernels and the target."""
         return Span.plain(s)
 
@@ -65,19 +66,17 @@ class Alignment(Formulation):
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return Weighted.of(primal.mu, [gram.kernel for gram in s.grams.values()])
+        return combined(s, primal)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The alignment is at least that of every kernel, and the combination has length 1 where it is not 0."""
         span = self.span(s)
         value, length = float(span.a @ primal.mu), float(np.linalg.norm(span.F @ primal.mu))
-        lengths = np.sqrt(np.diag(span.M))
-        single = np.divide(span.a, lengths, out=np.zeros_like(span.a), where=lengths > 0)
-        yield at_most("the alignment of every single kernel <= the optimum", np.max(single), value, scale=1.0)
+        yield at_most("the alignment of every single kernel <= the optimum", span.best_alone, value, scale=1.0)
         yield at_most("alignment <= 1", value, 1.0)
         yield equal("lambda (||K||^2 - 1) = 0", dual["lambda"] * (length**2 - 1), 0.0, scale=1.0)
 
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
-        """Three or four kernels and labels."""
-        return ((cls(), sample) for sample in several_kernels(rng))
+        """Three kernels and labels, and a weight that is 0."""
+        return ((cls(), sample) for sample in one_weight_0(several_kernels(rng), cls().span))

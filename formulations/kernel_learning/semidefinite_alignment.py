@@ -6,11 +6,12 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.cone import positive_part, raised
-from formulations.kernel_learning.instances import several_kernels
+from formulations.kernel_learning.instances import not_semidefinite, several_kernels
+from formulations.kernel_learning.learnt_margin import combined
 from formulations.kernel_learning.masters import NormMaster
-from formulations.kernel_learning.span import Span, check_target
+from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
-from kopt.kernels import Kernel, Weighted
+from kopt.kernels import Kernel
 
 
 class SemidefiniteAlignment(Formulation):
@@ -38,8 +39,9 @@ class SemidefiniteAlignment(Formulation):
     task = Task.OTHER
 
     def requires(self, s: Sample) -> None:
-        """The target must not vanish."""
+        """The target must not vanish, and some kernel has to have to do with it."""
         check_target(s.y)
+        check_aligned(Span.plain(s))
 
     def primal(self, s: View) -> Program:
         """The inner product with the target, of a positive semi-definite combination of length 1."""
@@ -48,7 +50,7 @@ class SemidefiniteAlignment(Formulation):
 
     def dual(self, s: View) -> Program:
         """The length of the projection of yy' / ||yy'|| + Z on the span of the kernels."""
-        span, Z = Span.plain(s), cp.Variable((s.n, s.n), name="Z", symmetric=True)
+        span, Z = Span.plain(s), s.matrix("Z")
         length = cp.norm(span.inverse @ (span.a + s.against(Z)))
         return Program(cp.Minimize(length), domain=[Z >> 0], multipliers={"lambda": length / 2})
 
@@ -73,19 +75,17 @@ class SemidefiniteAlignment(Formulation):
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return Weighted.of(primal.mu, [gram.kernel for gram in s.grams.values()])
+        return combined(s, primal)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """At least the alignment of every kernel; Z and K are orthogonal."""
         span = Span.plain(s)
-        lengths = np.sqrt(np.diag(span.M))
-        single = np.divide(span.a, lengths, out=np.zeros_like(span.a), where=lengths > 0)
         value = float(span.a @ primal.mu)
-        yield at_most("the alignment of every single kernel <= the optimum", np.max(single), value, scale=1.0)
+        yield at_most("the alignment of every single kernel <= the optimum", span.best_alone, value, scale=1.0)
         yield at_most("alignment <= 1", value, 1.0)
         yield equal("<Z, K> = 0", s.against(dual.Z) @ primal.mu, 0.0, scale=1.0)
 
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
-        """Three kernels and labels."""
-        return ((cls(), sample) for sample in several_kernels(rng))
+        """Three kernels and labels, and a constraint that counts."""
+        return ((cls(), sample) for sample in not_semidefinite(several_kernels(rng), Span.plain))

@@ -14,8 +14,10 @@ from kopt import InputError, Sample
 
 # Eigenvalues of the matrix of cosines that count as 0.
 SINGULAR = 1e-12
-# What rounding leaves of a weight, relative to the largest.
+# Cosines, and weights relative to the largest, that count as 0.
 ROUNDING = 1e-13
+# Below this fraction of its squared length, a matrix that was centred by subtraction has lost too many digits.
+CANCELLED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,22 @@ class Span:
 
     @classmethod
     def centred(cls, s: Any) -> Span:
-        """Kernels and target centred: H K_k H and Hy, H = I - jj'/l."""
+        """Kernels and target centred: H K_k H and Hy, H = I - jj'/l; by one pass where no kernel has a large mean."""
+        if np.any(np.diag(s.frobenius.centred) <= CANCELLED * np.diag(s.frobenius.products)):
+            return cls.plain(s.centred)
         y = s.y - s.y.mean()
         seen = s.frobenius.seen - s.y.mean() * s.frobenius.sums
         return cls(s.frobenius.centred, seen @ y / (y @ y))
+
+    @property
+    def alone(self) -> np.ndarray:
+        """The alignment of every kernel by itself; 0 for one that is 0 everywhere."""
+        return self.a / self._unit
+
+    @property
+    def best_alone(self) -> float:
+        """The largest of them."""
+        return float(np.max(self.alone))
 
     @cached_property
     def _unit(self) -> np.ndarray:
@@ -65,10 +79,14 @@ class Span:
         values, vectors, _ = self._spectrum
         return (1 / np.sqrt(values))[:, None] * vectors.T / self._unit
 
+    @property
+    def null(self) -> np.ndarray:
+        """Weights, as columns, of the combinations that are 0."""
+        return np.asarray(self._spectrum[2] / self._unit[:, None])
+
     def in_range(self, b: cp.Expression) -> list[cp.Constraint]:
         """b in the range of M; nothing where the kernels are independent, and this holds by itself."""
-        _, _, null = self._spectrum
-        return [(null.T / self._unit) @ b == 0] if null.size else []
+        return [self.null.T @ b == 0] if self.null.size else []
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """An x with M x = b, for b in the range of M."""
@@ -91,6 +109,15 @@ def check_target(y: np.ndarray | None, centred: bool = False) -> None:
         )
     if centred and np.ptp(y) == 0:
         raise InputError(f"All {len(y)} targets are {y[0]:g}, and centring makes them 0.", "Give targets that differ.")
+
+
+def check_aligned(span: Span) -> None:
+    """Refuse kernels that have nothing to do with the target: K y = 0 for all of them."""
+    if span.best_alone <= ROUNDING:
+        raise InputError(
+            f"The largest alignment of a kernel with the target is {span.best_alone:.1g}: no combination has any.",
+            "Add a kernel that tells points of different targets apart.",
+        )
 
 
 def traces_of(s: Sample) -> np.ndarray:

@@ -101,16 +101,19 @@ class Gram:
             return np.asarray(self.dense[where])
         return self._values(take(self.X, where), self.X)
 
-    def block(self, rows: slice, columns: slice, out: Matrix) -> None:
-        """Write the part of K between two ranges of points."""
+    def block(self, rows: slice, columns: slice, out: Matrix | None = None) -> Matrix:
+        """The part of K between two ranges of points, in memory of one's own where that is given."""
+        if out is None:
+            out = np.empty((len(range(self.n)[rows]), len(range(self.n)[columns])))
         if out.size == 0:
-            return
+            return out
         if "dense" in self.__dict__:
             out[:] = self.dense[rows, columns]
         elif self.fused is not None:
             self.fused.part(rows, columns, out)
         else:
             out[:] = self._values(self.X[rows], self.X[columns])
+        return out
 
     def product(self, c: ArrayLike) -> Matrix:
         """K c, for c of shape (n,) or (n, m)."""

@@ -29,6 +29,8 @@ from kopt.views import ExplicitView, ProductView, View
 
 # A slope vanishes if it is this small beside the terms that make it up; slopes are sums of a few products.
 VANISHES = 1e-9
+# An entry of a multiplier that is 0 is known to so many digits of the largest entry of that multiplier.
+LAST_DIGITS = 1e-13
 # Eigenvalues of a Hessian with unit diagonal that count as zero.
 SINGULAR = 1e-10
 
@@ -204,6 +206,13 @@ class Lagrangian:
         constants = abs(self._offset) + float(np.abs(self._offsets) @ np.abs(m))
         return Minimum(float(np.sum(values)), float(np.sum(np.abs(values))) + constants)
 
+    def _largest(self, m: np.ndarray) -> np.ndarray:
+        """The largest entry of each multiplier, in the place of all its entries."""
+        largest = np.zeros_like(m)
+        for place in self.slices.values():
+            largest[place] = np.max(np.abs(m[place]), initial=0.0)
+        return largest
+
     def _constant(self, m: np.ndarray) -> tuple[float, str | None]:
         return self._offset + float(self._offsets @ m), None
 
@@ -212,6 +221,7 @@ class Lagrangian:
         if not self.smooth_width:
             return
         slope, size = self.smooth_slopes.at(m), self.smooth_slopes.size(m)
+        size += LAST_DIGITS / VANISHES * self.smooth_slopes.size(self._largest(m))
         for pull in pulls:
             columns = self._columns.get(pull.variable.id)
             if columns is not None:

@@ -132,8 +132,14 @@ class Region:
         rows, offset, equal = self._rows
         scaled = z / self.unit
         for _ in range(2):
-            scaled = scaled - np.linalg.pinv(rows[equal]) @ (rows[equal] @ scaled + offset[equal])
+            scaled = scaled - self._inverse @ (rows[equal] @ scaled + offset[equal])
         return scaled * self.unit
+
+    @cached_property
+    def _inverse(self) -> np.ndarray:
+        """The way from what the equalities lack to the shortest step that mends it."""
+        rows, _, equal = self._rows
+        return np.asarray(np.linalg.pinv(rows[equal]))
 
 
 def parallel(first: np.ndarray, second: np.ndarray) -> float | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kopt.formulation import Formulation, Pair
 from kopt.sample import Sample
+from kopt.terms import additive_terms
 from kopt.verify.first_order import FirstOrder, first_order
 from kopt.views import EvaluationView
 from kopt.views.products import EPS, fitting
@@ -63,6 +64,21 @@ class Conditions:
     def objective(self) -> FirstOrder:
         """The primal objective."""
         return first_order(self.primal.objective.expr, self.primal_view)
+
+    @cached_property
+    def _terms_of_objective(self) -> list[tuple[float, FirstOrder]]:
+        """The terms of the objective by themselves, which may cancel, each with its factor."""
+        terms = additive_terms(self.primal.objective.expr)
+        return [(abs(term.coefficient), first_order(term.expression, self.primal_view)) for term in terms]
+
+    def _slopes_of_terms(self, variable: int) -> np.ndarray:
+        """The sum of the absolute gradients of these terms."""
+        sizes = (
+            factor * np.abs(term.gradients[variable].toarray().ravel())
+            for factor, term in self._terms_of_objective
+            if variable in term.gradients
+        )
+        return np.asarray(sum(sizes))
 
     @cached_property
     def constraints(self) -> dict[str, FirstOrder]:
@@ -123,7 +139,8 @@ class Conditions:
         its linear term can be of any size while it cancels.
         """
         floor = 0.0 if self.dual_objective is None else self.dual_objective.floor
-        return max(self.objective.size, floor if np.isfinite(floor) else 0.0)
+        size = sum(factor * term.size for factor, term in self._terms_of_objective)
+        return max(size, floor if np.isfinite(floor) else 0.0)
 
     @cached_property
     def rounding(self) -> float:
@@ -238,7 +255,7 @@ class Conditions:
         own = self.objective.gradients.get(variable.id)
         if own is not None:
             gradient += self.primal.sign * own.toarray().ravel()
-            contributions += np.abs(gradient)
+            contributions += self._slopes_of_terms(variable.id)
         for name, multiplier in self.multipliers.items():
             matrix = self.constraints[name].gradients.get(variable.id)
             if matrix is not None:

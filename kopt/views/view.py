@@ -48,9 +48,12 @@ class View(ABC):
     Of several kernels, for machines that learn a kernel:
 
     kernels            their names
+    matrix(name)       a symmetric matrix between the points, as a variable
     mixture(mu)        the matrix sum_k mu_k K_k
     against(Z)         the inner products <K_k, Z> with a symmetric matrix Z
+    stacked_grams      the matrices K_k as columns
     traces, frobenius  the numbers tr K_k and <K_k, K_l>
+    centred            the sample with centred kernels and targets
     """
 
     def __init__(self, sample: Sample) -> None:
@@ -89,14 +92,29 @@ class View(ABC):
         """The numbers <K_k, K_l>, and what else follows from one pass over the matrices."""
         return self.sample.frobenius
 
+    @property
+    def centred(self) -> Sample:
+        """The sample with centred kernels and targets."""
+        return self.sample.centred
+
+    @property
+    def stacked_grams(self) -> np.ndarray:
+        """The matrices K_k as columns."""
+        return self.sample.stacked_grams
+
+    def matrix(self, name: str, blocks: int = 1) -> cp.Variable:
+        """A symmetric matrix between the points, as a variable; of several times that order where it has blocks."""
+        order = blocks * self.sample.n
+        return cp.Variable((order, order), name=name, symmetric=True)
+
     def mixture(self, mu: Any) -> Any:
         """The matrix sum_k mu_k K_k."""
-        return _square(self.sample.stacked_grams @ mu, self.n)
+        return _square(self.stacked_grams @ mu, self.n)
 
     def against(self, Z: Any) -> Any:
         """The inner products <K_k, Z>, one for each kernel."""
         flat = cp.vec(Z, order="F") if isinstance(Z, cp.Expression) else np.ravel(Z)
-        return self.sample.stacked_grams.T @ flat
+        return self.stacked_grams.T @ flat
 
     @abstractmethod
     def weight(

@@ -1,0 +1,106 @@
+"""Weights of any sign with the largest alignment, the trace of the combination bounded."""
+
+from collections.abc import Iterator
+
+import cvxpy as cp
+import numpy as np
+
+from formulations.kernel_learning.cone import Cuts, is_semidefinite, positive_part, raised, without_rounding
+from formulations.kernel_learning.instances import several_kernels
+from formulations.kernel_learning.learnt_margin import combined
+from formulations.kernel_learning.span import Span, check_aligned, check_target
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal, positive
+from kopt.kernels import Kernel
+
+# tau I - yy' / ||y||^2 is positive definite for tau > 1; any such tau serves.
+SAFE = 2.0
+
+
+class TraceBoundedAlignment(Formulation):
+    r"""Weights of any sign whose combination is positive semi-definite, of bounded trace, and nearest in direction.
+
+    Primal   max   sum_k mu_k a_k
+             s.t.  sum_k mu_k tr K_k <= c l                                     : tau
+                   sum_k mu_k K_k positive semi-definite                        : Z
+    Dual     min   tau c l
+             s.t.  tau tr K_k - <Z, K_k> = a_k                                  : mu_k
+                   Z positive semi-definite,  tau >= 0
+
+    a_k = <K_k, yy'> / ||y||^2, and l is the number of points: the mean of k(x, x) is at most c. The optimum is at most
+    c l, because y' K y <= ||y||^2 tr K, also where combinations of the kernels vanish and the weights are not
+    determined; tau I - yy' / ||y||^2 is positive definite for tau > 1 and satisfies the equations, whatever the
+    kernels. The bound is linear, so that this problem prefers combinations of low rank, where `SemidefiniteAlignment`
+    bounds the norm.
+
+    >>> import kopt
+    >>> from kopt.kernels import Gaussian, Linear
+    >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}
+    >>> sample = kopt.Sample([[-1.0], [0.5], [1.0]], [-1, 1, 1], kernel=kernels)
+    >>> solution = kopt.solve(TraceBoundedAlignment(c=2.0), sample)
+    >>> round(solution.value, 4), solution.kernel
+    (5.5556, 2.667 * Linear())
+    """
+
+    reference = Reference("Lanckriet et al., JMLR 5 (2004)", "Section 4.7")
+    task = Task.OTHER
+
+    c: float = positive(default=1.0)
+
+    def requires(self, s: Sample) -> None:
+        """The target must not vanish, and some kernel has to have to do with it."""
+        check_target(s.y)
+        check_aligned(Span.plain(s))
+
+    def primal(self, s: View) -> Program:
+        """The inner product with the target, of a positive semi-definite combination of bounded trace."""
+        mu = cp.Variable(len(s.kernels), name="mu")
+        constraints = {"tau": s.traces @ mu <= self.c * s.n, "Z": s.mixture(mu) >> 0}
+        return Program(cp.Maximize(Span.plain(s).a @ mu), constraints)
+
+    def dual(self, s: View) -> Program:
+        """The least tau for which some matrix tau I - Z agrees with the target on the kernels."""
+        Z, tau = s.matrix("Z"), cp.Variable(name="tau")
+        equations = tau * s.traces - s.against(Z) == Span.plain(s).a
+        return Program(cp.Minimize(self.c * s.n * tau), {"mu": equations}, domain=[Z >> 0, tau >= 0])
+
+    def repair(self, s: View, dual: Point) -> dict[str, object]:
+        """The equations corrected by a combination of the kernels; mixed with a safe point if that leaves the cone."""
+        span, tau, Z = Span.plain(s), max(0.0, float(dual.tau)), positive_part(dual.Z)
+        Z = Z + s.mixture(span.solve(tau * s.traces - s.against(Z) - span.a))
+        if is_semidefinite(Z):
+            return {"Z": Z, "tau": tau}
+        lacking = max(0.0, -float(np.linalg.eigvalsh(Z)[0]))
+        share = lacking / (lacking + SAFE - 1)
+        safe = SAFE * np.eye(s.n) - np.outer(s.y, s.y) / (s.y @ s.y)
+        return {"Z": (1 - share) * Z + share * safe, "tau": (1 - share) * tau + share * SAFE}
+
+    def recover(self, s: View, dual: Point) -> dict[str, object]:
+        """The linear program over the vectors of Z, cut further until its solution is positive semi-definite."""
+        span, nothing = Span.plain(s), np.zeros(len(s.kernels))
+        D = span.inverse.T
+        if not D.size or not np.any(span.a):
+            return {"mu": nothing}
+        bound = self.c * s.n
+        cuts = Cuts(s, nothing, D, cost=-span.a @ D, A=(s.traces @ D)[None], b=np.array([bound]))
+        mu = raised(s, without_rounding(s, cuts.solved(np.linalg.eigh(dual.Z)[1])))
+        trace = float(s.traces @ mu)
+        return {"mu": mu * (bound / trace) if span.a @ mu > 0 else nothing}
+
+    def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
+        """sum_k mu_k k_k."""
+        return combined(s, primal)
+
+    def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
+        """No kernel of that trace does better; the trace is used up; Z and K are orthogonal."""
+        a, bound = Span.plain(s).a, self.c * s.n
+        value, trace = float(a @ primal.mu), float(s.traces @ primal.mu)
+        single = np.divide(a, s.traces, out=np.zeros_like(a), where=s.traces > 0)
+        yield at_most("c l a_k / tr K_k <= the optimum", bound * np.max(single), value, scale=bound)
+        yield at_most("the optimum <= c l", value, bound)
+        yield equal("tau (tr K - c l) = 0", dual.tau * (trace - bound), 0.0, scale=bound)
+        yield equal("<Z, K> = 0", s.against(dual.Z) @ primal.mu, 0.0, scale=bound)
+
+    @classmethod
+    def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
+        """Three kernels and labels, with a bound of three digits."""
+        return ((cls(c=float(f"{rng.uniform(0.3, 3):.3g}")), sample) for sample in several_kernels(rng))

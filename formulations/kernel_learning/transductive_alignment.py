@@ -1,0 +1,208 @@
+"""Kernels on training and test points together, aligned on the training points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from formulations.kernel_learning.cone import Cuts, is_semidefinite, positive_part, raised
+from formulations.kernel_learning.instances import not_semidefinite, partly_labelled
+from formulations.kernel_learning.learnt_margin import combined
+from formulations.kernel_learning.span import SINGULAR, Span, check_aligned, check_target
+from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, at_most, equal
+from kopt.kernels import Kernel
+
+
+class TransductiveAlignment(Formulation):
+    r"""Weights of any sign whose combination is semi-definite on all points and most aligned on the labelled ones.
+
+    Primal   max   sum_k mu_k a_k
+             s.t.  || sum_k mu_k (K_k)_tr ||^2 <= 1                             : lambda
+                   sum_k mu_k K_k positive semi-definite                        : Z
+    Dual     min   ( (a + z)' M^-1 (a + z) )^(1/2),  z_k = <K_k, Z>
+             s.t.  a + z in the range of M
+                   Z positive semi-definite
+
+    Labels are -1 and +1 on the training points, and 0 on the test points, whose kernel values are known but not their
+    labels. (K)_tr is the part of K between training points, M_kl = <(K_k)_tr, (K_l)_tr> and
+    a_k = <K_k, yy'> / ||y||^2: the optimum is the alignment on the training points. The semi-definite constraint is on
+    the whole matrix, so that the learnt part between test points, `learnt_blocks`, fits the training part. M is
+    singular where kernels, or combinations of them, differ on test points only; their weights are then free as far as
+    the norm is concerned, and Z has to be orthogonal to them.
+
+    >>> import kopt
+    >>> from kopt.kernels import Gaussian, Linear
+    >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}
+    >>> sample = kopt.Sample([[-1.0], [0.5], [1.0], [0.8]], [-1, 1, 1, 0], kernel=kernels)
+    >>> solution = kopt.solve(TransductiveAlignment(), sample)
+    >>> blocks = solution.formulation.learnt_blocks(sample, solution.primal)
+    >>> round(solution.value, 4), blocks.test.round(3), blocks.cross.round(3)
+    (0.9345, array([[0.331]]), array([[-0.309],
+           [ 0.231],
+           [ 0.394]]))
+    """
+
+    reference = Reference("Lanckriet et al., JMLR 5 (2004)", "Section 4.7, with the test points as in Section 3")
+    task = Task.OTHER
+
+    def requires(self, s: Sample) -> None:
+        """Labels -1 and +1 on training points, 0 on test points, and points of both kinds."""
+        check_target(s.y)
+        wrong = s.y[~np.isin(s.y, (-1.0, 0.0, 1.0))]
+        if len(wrong):
+            raise InputError(
+                f"The labels are {', '.join(f'{value:g}' for value in np.unique(wrong)[:5])}, among others, but must "
+                "be -1 and +1 on training points and 0 on test points.",
+                "Convert them, and give the label 0 to the points whose label is not known.",
+            )
+        if np.all(s.y):
+            raise InputError(
+                f"All {len(s.y)} points have labels, so that there is no test point.",
+                "Give test points the label 0, or use SemidefiniteAlignment.",
+            )
+        check_aligned(Blocks(s).span)
+
+    def primal(self, s: View) -> Program:
+        """The inner product with the target, of a combination of length 1 on the training points."""
+        span, mu = Blocks(s).span, cp.Variable(len(s.kernels), name="mu")
+        return Program(cp.Maximize(span.a @ mu), {"lambda": cp.sum_squares(span.F @ mu) <= 1, "Z": s.mixture(mu) >> 0})
+
+    def dual(self, s: View) -> Program:
+        """The length of the projection of yy' / ||y||^2 + Z on the span of the training parts."""
+        blocks, Z = Blocks(s), s.matrix("Z")
+        z = s.against(Z)
+        length = cp.norm(blocks.span.inverse @ (blocks.span.a + z))
+        in_range = [blocks.unseen.T @ z == 0] if blocks.unseen.size else []
+        return Program(cp.Minimize(length), domain=[Z >> 0, *in_range], multipliers={"lambda": length / 2})
+
+    def repair(self, s: View, dual: Point) -> dict[str, object]:
+        """The nearest positive semi-definite matrix, made orthogonal to what no training point sees."""
+        return {"Z": Blocks(s).repaired(positive_part(dual.Z))}
+
+    def recover(self, s: View, dual: Point) -> dict[str, object]:
+        """mu is the direction of M^-1 (a + z), with what no training point sees, and moved, until K is semi-definite.
+
+        The sum of the kernels by which it is moved is the least for which some weights of the unseen directions do.
+        """
+        blocks = Blocks(s)
+        mu = blocks.span.solve(blocks.span.a + s.against(dual.Z))
+        if blocks.unseen.size:
+            mu = blocks.continued(mu, dual.Z)
+        mu = raised(s, mu)
+        length = np.linalg.norm(blocks.span.F @ mu)
+        return {"mu": mu / length if length > 0 else mu}
+
+    def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
+        """sum_k mu_k k_k."""
+        return combined(s, primal)
+
+    def learnt_blocks(self, s: Sample, primal: Point) -> LearntBlocks:
+        """The learnt matrix between training points, between training and test points, and between test points."""
+        K = (s.stacked_grams @ primal.mu).reshape(s.n, s.n)
+        training, test = np.flatnonzero(s.y), np.flatnonzero(s.y == 0)
+        parts = (K[np.ix_(rows, columns)] for rows, columns in ((training, training), (training, test), (test, test)))
+        return LearntBlocks(*parts)
+
+    def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
+        """At least the alignment of every kernel on the training points; Z and K are orthogonal."""
+        span = Blocks(s).span
+        value = float(span.a @ primal.mu)
+        yield at_most("the alignment of every single kernel <= the optimum", span.best_alone, value, scale=1.0)
+        yield at_most("alignment <= 1", value, 1.0)
+        yield equal("<Z, K> = 0", s.against(dual.Z) @ primal.mu, 0.0, scale=1.0)
+
+    @classmethod
+    def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
+        """Three kernels, labels on two points of three, and a constraint that counts."""
+        samples = not_semidefinite(partly_labelled(rng), lambda sample: Blocks(sample).span)
+        return ((cls(), sample) for sample in samples)
+
+
+@dataclass(frozen=True)
+class LearntBlocks:
+    """A learnt matrix by training and test points, each kind in the order of the sample.
+
+    cross   a row for each training point, a column for each test point
+    """
+
+    training: np.ndarray
+    cross: np.ndarray
+    test: np.ndarray
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The kernels of a view by training and test points."""
+
+    s: Any
+
+    @cached_property
+    def span(self) -> Span:
+        """The parts between training points as vectors, and the target."""
+        n, y = self.s.n, self.s.y
+        parts = self.s.stacked_grams.reshape(n, n, -1)[np.ix_(y != 0, y != 0)]
+        flat, labels = parts.reshape(-1, parts.shape[2]), y[y != 0]
+        return Span(flat.T @ flat, np.outer(labels, labels).ravel() @ flat / (y @ y))
+
+    @cached_property
+    def unseen(self) -> np.ndarray:
+        """Weights, as columns, of combinations that are 0 on the training points, but not on all: independent ones."""
+        null = self.span.null
+        whole = null.T @ self.s.frobenius.products @ null
+        values, vectors = np.linalg.eigh(whole) if null.size else (np.zeros(0), np.zeros((0, 0)))
+        return np.asarray(null @ vectors[:, values > SINGULAR])
+
+    @property
+    def _matrices(self) -> list[np.ndarray]:
+        return [self.s.mixture(nu) for nu in self.unseen.T]
+
+    def repaired(self, Z: np.ndarray) -> np.ndarray:
+        """A semi-definite matrix near one, orthogonal to the unseen combinations."""
+        if not self.unseen.size:
+            return Z
+        N = np.column_stack([each.ravel() for each in self._matrices])
+        corrected = Z - (N @ np.linalg.lstsq(N.T @ N, N.T @ Z.ravel())[0]).reshape(Z.shape)
+        if is_semidefinite(corrected):
+            return corrected
+        safe = self._safe()
+        if safe is None:  # no definite matrix is orthogonal to them, but all that live on training points are
+            seen = self.s.y != 0
+            return np.asarray(positive_part(Z * np.outer(seen, seen)))
+        lacking = max(0.0, -float(np.linalg.eigvalsh(corrected)[0]))
+        share = lacking / (lacking + float(np.linalg.eigvalsh(safe)[0]))
+        return np.asarray((1 - share) * corrected + share * safe)
+
+    def _safe(self) -> np.ndarray | None:
+        """A definite matrix [[q I, B], [B', I]] that is orthogonal to the unseen combinations; None if there is none.
+
+        Their parts between training points vanish, so that B alone has to make up for the traces on test points.
+        """
+        seen = self.s.y != 0
+        crosses = np.array([2 * each[np.ix_(seen, ~seen)].ravel() for each in self._matrices])
+        traces = np.array([np.trace(each[np.ix_(~seen, ~seen)]) for each in self._matrices])
+        crosses[np.abs(crosses) <= SINGULAR * np.max(np.abs(self._matrices))] = 0.0
+        B = np.linalg.lstsq(crosses, -traces)[0]
+        if np.max(np.abs(crosses @ B + traces)) > SINGULAR * np.max(np.abs(traces)):
+            return None
+        B = B.reshape(np.sum(seen), -1)
+        safe = np.eye(self.s.n)
+        safe[np.ix_(seen, seen)] *= 2 + np.linalg.norm(B) ** 2
+        safe[np.ix_(seen, ~seen)], safe[np.ix_(~seen, seen)] = B, B.T
+        return safe
+
+    def continued(self, mu: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """mu with the weights of the unseen directions that need the least of the sum of the kernels beside them."""
+        inside = np.divide(1.0, self.s.traces, out=np.zeros_like(self.s.traces), where=self.s.traces > 0)
+        D = np.column_stack([self.unseen, inside])
+        cost, free = np.eye(D.shape[1])[-1], D.shape[1] - 1
+        cuts = Cuts(self.s, mu, D, cost, A=np.zeros((0, len(cost))), b=np.zeros(0), bounds=_bounds(free))
+        return cuts.solved(np.linalg.eigh(Z)[1])
+
+
+def _bounds(free: int) -> list[tuple[float | None, float | None]]:
+    return [*[(None, None)] * free, (0.0, None)]
