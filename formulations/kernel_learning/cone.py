@@ -8,6 +8,8 @@ from kopt import View
 # A combination counts as positive semi-definite if no eigenvalue is below this, relative to its size.
 ROUNDING = 1e-13
 MOST_STEPS = 60
+# Singular values of some matrices of length 1 that count as 0.
+DEPENDENT = 1e-11
 
 
 def positive_part(Z: np.ndarray) -> np.ndarray:
@@ -46,3 +48,28 @@ def raised(s: View, mu: np.ndarray) -> np.ndarray:
         gain = float(v[:, 0] @ safe @ v[:, 0])
         t += max(1e-12 * np.max(np.abs(mu)) / np.max(inside), 1.01 * -float(value[0]) / gain)
     return mu + 1e3 * t * inside
+
+
+def most_negative(K: np.ndarray, most: int) -> np.ndarray:
+    """Eigenvectors of the smallest eigenvalues below 0, as columns: some of them, one at least."""
+    values, vectors = eigh(K, subset_by_index=[0, min(most, len(K)) - 1])
+    return np.asarray(vectors[:, : max(1, int(np.sum(values < 0)))])
+
+
+def semidefinite_near(s: View, Z: np.ndarray, products: np.ndarray) -> tuple[np.ndarray, float]:
+    """A matrix S near Z and a number t >= 0: <K_k, S> = products_k, and S + t I positive semi-definite.
+
+    The products are reached by the smallest change in the norm of Frobenius, which is a combination of the kernels.
+    """
+    S = positive_part(Z)
+    A = s.sample.stacked_grams
+    lengths = np.linalg.norm(A, axis=0)
+    missing = (products - s.against(S)) / lengths
+    if np.max(np.abs(missing)) > ROUNDING * np.linalg.norm(S):
+        U, sizes, Vt = np.linalg.svd(A / lengths, full_matrices=False)
+        kept = sizes > DEPENDENT * sizes[0]
+        change = U[:, kept] @ ((Vt[kept] @ missing) / sizes[kept])
+        S = S + change.reshape(S.shape)
+        S = (S + S.T) / 2
+    least = float(eigh(S, subset_by_index=[0, 0], eigvals_only=True)[0])
+    return S, 0.0 if is_semidefinite(S) else -least
