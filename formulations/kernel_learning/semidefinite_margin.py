@@ -34,7 +34,7 @@ class SemidefiniteMargin(ABC):
     """A machine with a margin that learns weights of any sign: all but its two programs.
 
     At the optimum f = K(mu) v and t = v' K(mu) v with v_i = y_i alpha_i, because the blocks [[K, f], [f', t]] and
-    [[Omega, -v/2], [-v'/2, 1/2]] are orthogonal.
+    V are orthogonal.
     """
 
     c: float
@@ -61,13 +61,18 @@ class SemidefiniteMargin(ABC):
         return {"tau": s.traces @ mu <= self.c * s.n, "V": bordered(s.mixture(mu), f, t) >> 0}
 
     def multipliers(self, s: View) -> tuple[cp.Variable, cp.Variable, cp.Variable]:
-        """Of the margins, of the block of K in the semi-definite constraint, and of the bound on the trace."""
-        alpha = cp.Variable(s.n, name="alpha")
-        return alpha, cp.Variable((s.n, s.n), name="Omega", symmetric=True), cp.Variable(name="tau")
+        """Of the margins, of the semi-definite constraint, and of the bound on the trace."""
+        V = cp.Variable((s.n + 1, s.n + 1), name="V", symmetric=True)
+        return cp.Variable(s.n, name="alpha"), V, cp.Variable(name="tau")
 
-    def block(self, s: View, alpha: cp.Variable, Omega: cp.Variable) -> cp.Expression:
-        """The multiplier V: stationarity in f and in t gives its last row and column."""
-        return bordered(Omega, cp.multiply(-s.y / 2, alpha), cp.Constant(0.5))
+    def stationarity(self, s: View, alpha: cp.Variable, V: cp.Variable, tau: cp.Variable) -> dict[str, Any]:
+        """The Lagrangian is affine in the weights, in the scores, in t and in b."""
+        return {
+            "mu": s.against(V[:-1, :-1]) == tau * s.traces,
+            "f": V[:-1, -1] + V[-1, :-1] == cp.multiply(-s.y, alpha),
+            "t": V[-1, -1] == 0.5,
+            "b": s.y @ alpha == 0,
+        }
 
     def repair(self, s: View, dual: Point) -> dict[str, object]:
         """alpha in its polyhedron; Omega - vv'/2 positive semi-definite, and the products that tau demands.
@@ -78,8 +83,10 @@ class SemidefiniteMargin(ABC):
         alpha = nearby_point(dual.alpha, polyhedron)
         v, tau = s.y * alpha, float(dual.tau)
         half = np.outer(v, v) / 2
-        rest, shift = semidefinite_near(s, (dual.Omega + dual.Omega.T) / 2 - half, tau * s.traces - s.against(half))
-        return {"alpha": alpha, "Omega": rest + half + shift * np.eye(s.n), "tau": tau + shift}
+        rest, shift = semidefinite_near(s, dual.V[:-1, :-1] - half, tau * s.traces - s.against(half))
+        Omega = rest + half + shift * np.eye(s.n)
+        V = np.block([[Omega, -v[:, None] / 2], [-v / 2, np.full((1, 1), 0.5)]])
+        return {"alpha": alpha, "V": V, "tau": tau + shift}
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """f = K v, where mu, b and the slacks are the best with K positive semi-definite."""
@@ -132,7 +139,7 @@ class SemidefiniteMargin(ABC):
         return Weighted.of(primal.mu, [gram.kernel for gram in s.grams.values()])
 
     def common_claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """The trace is used up; the price of it is half of t; no kernel alone does better; K annihilates Omega - vv'/2."""
+        """The trace is used up; the price of it is half of t; no kernel alone does better; the blocks are orthogonal."""
         v = s.y * dual.alpha
         spent = self.c * s.n * dual.tau
         q = np.array([s.combination(v, kernel=name).norm_squared for name in s.kernels])
@@ -140,7 +147,7 @@ class SemidefiniteMargin(ABC):
         yield equal("c l tau = t / 2", spent, primal.t / 2, scale=float(np.sum(dual.alpha)))
         alone = self.c * s.n / 2 * float(np.max(q / s.traces))
         yield at_most("1/2 alpha' G alpha of every single kernel of this trace <= c l tau", alone, spent)
-        lost = s.against(dual.Omega) @ primal.mu - v @ primal.f + primal.t / 2
+        lost = s.against(dual.V[:-1, :-1]) @ primal.mu - v @ primal.f + primal.t / 2
         yield equal("<V, [[K, f], [f', t]]> = 0", lost, 0.0, scale=float(np.sum(dual.alpha)))
 
 

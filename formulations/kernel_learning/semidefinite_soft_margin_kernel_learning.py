@@ -23,10 +23,12 @@ class SemidefiniteSoftMarginKernelLearning(SemidefiniteMargin, Formulation):
                    [[sum_k mu_k K_k, f], [f', t]] positive semi-definite        : V
     Dual     max   sum_i alpha_i - c l tau
              s.t.  <K_k, Omega> = tau tr K_k                                    : mu_k
+                   v_i = y_i alpha_i                                            : f_i
+                   kappa = 1/2                                                  : t
                    sum_i y_i alpha_i = 0                                        : b
                    alpha_i <= C                                                 : xi_i
                    alpha_i >= 0
-                   [[Omega, -v/2], [-v'/2, 1/2]] positive semi-definite, v_i = y_i alpha_i
+                   V = [[Omega, -v/2], [-v'/2, kappa]] positive semi-definite
 
     The weights may have any sign, as long as K = sum_k mu_k K_k is positive semi-definite; t >= f' K^-1 f is the
     squared length. With mu_k >= 0 the problem is `SoftMarginKernelLearning` with p = 1, whose optimum is no smaller.
@@ -62,13 +64,12 @@ class SemidefiniteSoftMarginKernelLearning(SemidefiniteMargin, Formulation):
 
     def dual(self, s: View) -> Program:
         """The trace costs tau, so much that no combination of the kernels is worth more."""
-        alpha, Omega, tau = self.multipliers(s)
-        V = self.block(s, alpha, Omega)
+        alpha, V, tau = self.multipliers(s)
         return Program(
             cp.Maximize(cp.sum(alpha) - self.c * s.n * tau),
-            {"mu": s.against(Omega) == tau * s.traces, "b": s.y @ alpha == 0, "xi": alpha <= self.C * s.costs},
+            {**self.stationarity(s, alpha, V, tau), "xi": alpha <= self.C * s.costs},
             domain=[alpha >= 0, V >> 0],
-            multipliers={"V": V, "eta": self.C * s.costs - alpha},
+            multipliers={"eta": self.C * s.costs - alpha},
         )
 
     def completion(self, s: Any) -> Completion:

@@ -22,9 +22,11 @@ class SemidefiniteTwoNormKernelLearning(SemidefiniteMargin, Formulation):
                    [[sum_k mu_k K_k, f], [f', t]] positive semi-definite        : V
     Dual     max   sum_i alpha_i - 1/(2C) sum_i alpha_i^2 - c l tau
              s.t.  <K_k, Omega> = tau tr K_k                                    : mu_k
+                   v_i = y_i alpha_i                                            : f_i
+                   kappa = 1/2                                                  : t
                    sum_i y_i alpha_i = 0                                        : b
                    alpha_i >= 0
-                   [[Omega, -v/2], [-v'/2, 1/2]] positive semi-definite, v_i = y_i alpha_i
+                   V = [[Omega, -v/2], [-v'/2, kappa]] positive semi-definite
 
     The weights may have any sign, as long as K = sum_k mu_k K_k is positive semi-definite; t >= f' K^-1 f is the
     squared length. With mu_k >= 0 the problem is `TwoNormKernelLearning` with p = 1, whose optimum is no smaller. For
@@ -60,14 +62,12 @@ class SemidefiniteTwoNormKernelLearning(SemidefiniteMargin, Formulation):
 
     def dual(self, s: View) -> Program:
         """The trace costs tau, so much that no combination is worth more; squared slacks cost 1/C."""
-        alpha, Omega, tau = self.multipliers(s)
-        V = self.block(s, alpha, Omega)
+        alpha, V, tau = self.multipliers(s)
         squares = cp.sum(cp.multiply(1 / s.costs, cp.square(alpha)))
         return Program(
             cp.Maximize(cp.sum(alpha) - 0.5 / self.C * squares - self.c * s.n * tau),
-            {"mu": s.against(Omega) == tau * s.traces, "b": s.y @ alpha == 0},
+            self.stationarity(s, alpha, V, tau),
             domain=[alpha >= 0, V >> 0],
-            multipliers={"V": V},
         )
 
     def completion(self, s: Any) -> Completion:
