@@ -154,7 +154,10 @@ def plainly_solved(problem: cp.Problem) -> float | None:
     """The value of a plain problem, None where the solver finds none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        problem.solve(solver=cp.CLARABEL)
+        try:
+            problem.solve(solver=cp.CLARABEL)
+        except cp.error.SolverError:  # on some semi-definite programs it gives up
+            return None
     return float(problem.value) if problem.status in ("optimal", "optimal_inaccurate") else None
 
 

@@ -72,4 +72,4 @@ def semidefinite_near(s: View, Z: np.ndarray, products: np.ndarray) -> tuple[np.
         S = S + change.reshape(S.shape)
         S = (S + S.T) / 2
     least = float(eigh(S, subset_by_index=[0, 0], eigvals_only=True)[0])
-    return S, 0.0 if is_semidefinite(S) else -least
+    return S, max(0.0, -least)

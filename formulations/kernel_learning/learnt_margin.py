@@ -173,7 +173,7 @@ def spent_length(primal: Point) -> float:
 def weight_claims(weights: Weights, primal: Point, dual: Point, e: np.ndarray) -> Iterator[Claim]:
     """The bound on the weights is used up; the lengths of the learnt machine; only the longest vectors count."""
     q = weights.images(e).q
-    scale = float(np.max(weights.c * q / weights.r))
+    scale = max(float(np.sum(np.abs(e))), float(np.max(weights.c * q / weights.r)))
     size = float(np.sum((weights.r * primal.mu) ** weights.p)) ** (1 / weights.p)
     yield at_most("||(r_k mu_k)||_p <= c", size, weights.c)
     learnt = float(primal.mu @ q)

@@ -141,14 +141,14 @@ class SemidefiniteMargin(ABC):
     def common_claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The trace is used up; the price of it is half of t; no kernel alone does better; the blocks are orthogonal."""
         v = s.y * dual.alpha
-        spent = self.c * s.n * dual.tau
+        spent, total = self.c * s.n * dual.tau, float(np.sum(np.abs(dual.alpha)))
         q = np.array([s.combination(v, kernel=name).norm_squared for name in s.kernels])
         yield equal("tr K = c l", s.traces @ primal.mu, self.c * s.n)
-        yield equal("c l tau = t / 2", spent, primal.t / 2, scale=float(np.sum(dual.alpha)))
+        yield equal("c l tau = t / 2", spent, primal.t / 2, scale=total)
         alone = self.c * s.n / 2 * float(np.max(q / s.traces))
-        yield at_most("1/2 alpha' G alpha of every single kernel of this trace <= c l tau", alone, spent)
+        yield at_most("1/2 alpha' G alpha of every single kernel of this trace <= c l tau", alone, spent, scale=total)
         lost = s.against(dual.V[:-1, :-1]) @ primal.mu - v @ primal.f + primal.t / 2
-        yield equal("<V, [[K, f], [f', t]]> = 0", lost, 0.0, scale=float(np.sum(dual.alpha)))
+        yield equal("<V, [[K, f], [f', t]]> = 0", lost, 0.0, scale=total)
 
 
 def products(s: View, vectors: np.ndarray) -> np.ndarray:

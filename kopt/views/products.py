@@ -37,6 +37,10 @@ class Quotient:
             return numerator / t
         return 0.0 if numerator == 0 == t else np.inf
 
+    def slope(self, numerator: float) -> float:
+        """Minus the derivative in t; infinite where t is not positive."""
+        return self.of(numerator) * self.of(1.0)
+
     @property
     def entry(self) -> tuple[cp.Variable, int]:
         """The variable of which t is an entry, and its place there."""
