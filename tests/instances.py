@@ -180,8 +180,7 @@ def vanishes(optimum: float, sample: Sample) -> bool:
 
 def permuted(sample: Sample, order: np.ndarray) -> Sample:
     """The same points in another order."""
-    y = None if sample.y is None else sample.y[order]
-    return Sample(sample.X[order], y, kernel=sample.gram().kernel, costs=sample.costs[order])
+    return sample.taking(order)
 
 
 def variable_names(problem: cp.Problem) -> list[str]:

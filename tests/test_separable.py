@@ -27,6 +27,12 @@ REFUSED = {
     "OrderedNuRanking": "a variable of the dual does not belong to exactly one point",
     "RankSeparation": "the dual has 0 kernel terms, not one",
     "LeastSquares": "the dual has 0 kernel terms, not one",
+    "SoftMarginKernelLearning": "a norm enters the dual objective through a curved function",
+    "HardMarginKernelLearning": "a norm enters the dual objective through a curved function",
+    "TwoNormKernelLearning": "a norm enters the dual objective through a curved function",
+    "SemidefiniteSoftMarginKernelLearning": "the dual's feasible set is not a box with a few rows",
+    "SemidefiniteHardMarginKernelLearning": "the dual's feasible set is not a box with a few rows",
+    "SemidefiniteTwoNormKernelLearning": "the dual's feasible set is not a box with a few rows",
     "RidgeInBall": "a norm enters the dual objective otherwise than by its square",
 }
 ACCEPTED = [name for name in NAMES if name not in REFUSED]

@@ -94,6 +94,6 @@ class HardMarginKernelLearning(LearntMargin, Formulation):
 
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
-        """Three kernels and labels, which all combinations with a Gaussian separate, with p = 1 and with other norms."""
+        """Three kernels and labels that combinations with a Gaussian separate; p = 1 and other norms."""
         for i, sample in enumerate(several_kernels(rng)):
             yield cls(c=float(f"{rng.uniform(0.2, 4):.3g}"), p=(1.0, 2.0, 1.5)[i % 3]), sample

@@ -139,7 +139,7 @@ class SemidefiniteMargin(ABC):
         return Weighted.of(primal.mu, [gram.kernel for gram in s.grams.values()])
 
     def common_claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
-        """The trace is used up; the price of it is half of t; no kernel alone does better; the blocks are orthogonal."""
+        """The trace is used up, and its price is half of t; no kernel alone does better; V is orthogonal."""
         v = s.y * dual.alpha
         spent, total = self.c * s.n * dual.tau, float(np.sum(np.abs(dual.alpha)))
         q = np.array([s.combination(v, kernel=name).norm_squared for name in s.kernels])

@@ -34,7 +34,7 @@ class Quotient:
         """A numerator over t; infinite where t is not positive."""
         t = float(self.t.value)
         if t > 0 or np.isnan(t):
-            return numerator / t
+            return float(numerator) / t
         return 0.0 if numerator == 0 == t else np.inf
 
     def slope(self, numerator: float) -> float:
