@@ -8,6 +8,8 @@ from kopt import View
 # A combination counts as positive semi-definite if no eigenvalue is below this, relative to its size.
 ROUNDING = 1e-13
 MOST_STEPS = 60
+# Negative eigenvalues count beside the most negative one from this fraction of it.
+COUNTS = 1e-3
 # Singular values of some matrices of length 1 that count as 0.
 DEPENDENT = 1e-11
 
@@ -51,9 +53,12 @@ def raised(s: View, mu: np.ndarray) -> np.ndarray:
 
 
 def most_negative(K: np.ndarray, most: int) -> np.ndarray:
-    """Eigenvectors of the smallest eigenvalues below 0, as columns: some of them, one at least."""
+    """Eigenvectors of the smallest eigenvalues below 0, as columns: some of them, one at least.
+
+    Those that are 0 but for rounding beside the smallest say nothing about K.
+    """
     values, vectors = eigh(K, subset_by_index=[0, min(most, len(K)) - 1])
-    return np.asarray(vectors[:, : max(1, int(np.sum(values < 0)))])
+    return np.asarray(vectors[:, values <= COUNTS * values[0]])
 
 
 def semidefinite_near(s: View, Z: np.ndarray, products: np.ndarray) -> tuple[np.ndarray, float]:

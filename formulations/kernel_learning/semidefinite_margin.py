@@ -127,11 +127,14 @@ class SemidefiniteMargin(ABC):
         return mu
 
     def decision(self, s: Any, primal: Point) -> np.ndarray:
-        """sum_i v_i k(x_i, x) + b for the learnt k: v is the shortest vector with K v = f."""
-        grams = s.sample.grams
-        K = np.reshape(s.sample.stacked_grams @ primal.mu, (s.sample.n, s.sample.n))
-        v = np.linalg.pinv(K, rcond=RANGE, hermitian=True) @ primal.f
-        seen = (m * s.combination(v, kernel=name).values for name, m in zip(grams, primal.mu, strict=True) if m)
+        """sum_i y_i alpha_i k(x_i, x) + b for the learnt k; f + b on the sample.
+
+        K is singular as a rule, so that f alone does not say how it continues: the multipliers do.
+        """
+        if isinstance(s, View):
+            return np.asarray(primal.f + primal.b)
+        v, names = s.sample.y * s.dual.alpha, s.sample.kernels
+        seen = (m * s.combination(v, kernel=name).values for name, m in zip(names, primal.mu, strict=True) if m)
         return np.asarray(sum(seen, start=np.zeros(s.n)) + primal.b)
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
@@ -155,7 +158,3 @@ def products(s: View, vectors: np.ndarray) -> np.ndarray:
     """v' K_k v, a row for each column v and a column for each kernel."""
     stacked = s.sample.stacked_grams.T.reshape(-1, s.n, s.n)
     return np.einsum("iv,kiv->vk", vectors, stacked @ vectors)
-
-
-#: Eigenvalues of the learnt matrix, relative to the largest, in which no scores are looked for.
-RANGE = 1e-10

@@ -1,11 +1,13 @@
 """Whether some combination of kernels separates the classes."""
 
+from typing import Any
+
 import numpy as np
 
 from formulations.classification.hard_margin import HardMargin
 from formulations.kernel_learning.cone import is_semidefinite
 from formulations.kernel_learning.span import traces_of
-from kopt import Infeasible, InputError, Point, Sample
+from kopt import Infeasible, InputError, Sample
 from kopt.kernels import Weighted
 from kopt.solvers.dense import LARGE
 from kopt.solvers.infeasibility import prove_infeasible
@@ -29,8 +31,8 @@ def check_separable(s: Sample) -> None:
     try:
         prove_infeasible(Problem(HardMargin(), Sample(s.X, s.y, kernel=kernel, budget=s.budget)))
     except Infeasible as proof:
-        assert isinstance(proof.ray, Point)
-        alpha = proof.ray.alpha
+        ray: Any = proof.ray
+        alpha = ray.alpha
         used = np.flatnonzero(alpha > 1e-9 * np.max(alpha))
         shown = ", ".join(map(str, used[:6])) + (", ..." if len(used) > 6 else "")
         raise InputError(
