@@ -19,6 +19,8 @@ from kopt.polyhedra import nearby_point
 from kopt.projection import Polyhedron
 
 MOST_ROUNDS = 60
+#: A row that is missed by less is beyond the tolerances of linear programs, which are a tenth of it.
+REACHED = 1e-9
 #: So many eigenvectors are cut off at once.
 CUTS = 4
 
@@ -117,12 +119,15 @@ class SemidefiniteMargin(ABC):
             s.y, images, v @ images, r, lower=-1.0, G=np.zeros((0, len(basis))), inside=inside / (r @ inside)
         )
         for _ in range(MOST_ROUNDS):
-            mu = basis.T @ completion.weights(directions) * size
+            x = completion.weights(directions)
+            mu = basis.T @ x * size
             K = s.mixture(mu)
             if is_semidefinite(K):
                 break
             rows = products(s, most_negative(K, CUTS)) @ basis.T
             rows /= np.max(np.abs(rows), axis=1, keepdims=True)
+            if np.min(rows @ x) >= -REACHED:
+                break
             directions = replace(directions, G=np.vstack([directions.G, rows]))
         return mu
 
