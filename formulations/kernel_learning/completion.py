@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import clarabel
 import numpy as np
@@ -93,9 +93,14 @@ class Directions:
 
 
 class Completion(ABC):
-    """How a machine completes directions: by the best weights, and for given scores by the best offset and slacks."""
+    """How a machine completes directions: by the best weights, and for given scores by the best offset and slacks.
+
+    upper    the largest multipliers
+    missed   by so much the best weights may miss a row
+    """
 
     upper: Any = np.inf
+    missed: ClassVar[float] = 1e-9
 
     @abstractmethod
     def weights(self, directions: Directions) -> np.ndarray:
@@ -134,6 +139,8 @@ class Hinges(Completion):
 @dataclass(frozen=True)
 class SquaredHinges(Completion):
     """Slacks whose squares cost half of `price` each."""
+
+    missed = 10 * INTERIOR
 
     y: np.ndarray
     price: np.ndarray

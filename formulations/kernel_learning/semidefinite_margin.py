@@ -19,8 +19,6 @@ from kopt.polyhedra import nearby_point
 from kopt.projection import Polyhedron
 
 MOST_ROUNDS = 60
-#: A row that is missed by less is beyond the tolerances of linear programs, which are a tenth of it.
-REACHED = 1e-9
 #: So many eigenvectors are cut off at once.
 CUTS = 4
 
@@ -126,7 +124,7 @@ class SemidefiniteMargin(ABC):
                 break
             rows = products(s, most_negative(K, CUTS)) @ basis.T
             rows /= np.max(np.abs(rows), axis=1, keepdims=True)
-            if np.min(rows @ x) >= -REACHED:
+            if np.min(rows @ x) >= -completion.missed:
                 break
             directions = replace(directions, G=np.vstack([directions.G, rows]))
         return mu
