@@ -140,7 +140,7 @@ class Hinges(Completion):
 class SquaredHinges(Completion):
     """Slacks whose squares cost half of `price` each."""
 
-    missed = 10 * INTERIOR
+    missed = INTERIOR
 
     y: np.ndarray
     price: np.ndarray
