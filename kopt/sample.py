@@ -10,7 +10,7 @@ import numpy as np
 
 from kopt.errors import InputError
 from kopt.gram import FrobeniusProducts, Gram, check_positive_semidefinite
-from kopt.kernels import Kernel, Linear, Precomputed
+from kopt.kernels import Kernel, Linear, Precomputed, Weighted
 
 
 class Sample:
@@ -79,9 +79,33 @@ class Sample:
         >>> Sample([[0.0], [1.0]], [1, 2]).relabelled([-1, 1]).y
         array([-1.,  1.])
         """
-        kernels = {name: gram.kernel for name, gram in self.grams.items()}
         costs = self.costs if costs is ... else costs
-        return Sample(self.X, y, kernel=kernels, costs=costs, budget=self.budget)
+        return Sample(self.X, y, kernel=self.kernels, costs=costs, budget=self.budget)
+
+    def taking(self, rows: Any) -> Sample:
+        """Some of the points, in the order of an index array, under the same kernels.
+
+        >>> Sample([[0.0], [1.0], [4.0]], [-1, 1, 1]).taking([2, 0]).y
+        array([ 1., -1.])
+        """
+        rows = np.asarray(rows)
+        X = self.X[rows] if isinstance(self.X, np.ndarray) else [self.X[i] for i in rows]
+        y = None if self.y is None else self.y[rows]
+        return Sample(X, y, kernel=self.kernels, costs=self.costs[rows], budget=self.budget)
+
+    def under(self, kernels: Kernel | Mapping[str, Kernel]) -> Sample:
+        """The same points, labels and costs under other kernels.
+
+        >>> from kopt.kernels import Gaussian
+        >>> Sample([[0.0], [1.0]], [-1, 1]).under(Gaussian(sigma=1.0))
+        Sample(n=2, kernel=Gaussian(sigma=1.0))
+        """
+        return Sample(self.X, self.y, kernel=kernels, costs=self.costs, budget=self.budget)
+
+    @property
+    def kernels(self) -> dict[str, Kernel]:
+        """The kernels by name."""
+        return {name: gram.kernel for name, gram in self.grams.items()}
 
     def gram(self, kernel: str | None = None) -> Gram:
         """The Gram matrix of one kernel, by name; the first one where none is named."""
@@ -92,6 +116,15 @@ class Sample:
         except KeyError:
             known = ", ".join(self.grams)
             raise InputError(f"The sample has no kernel named {kernel!r}.", f"Known are: {known}.") from None
+
+    def combined(self, mu: Any) -> Weighted:
+        """The kernel sum_k mu_k k_k of the kernels of the sample, bound to its points.
+
+        >>> from kopt.kernels import Gaussian
+        >>> Sample([[0.0], [1.0]], kernel={"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}).combined([2.0, -0.5])
+        2 * Linear() - 0.5 * Gaussian(sigma=1.0)
+        """
+        return Weighted.of(mu, list(self.kernels.values()))
 
     @cached_property
     def frobenius(self) -> FrobeniusProducts:

@@ -38,10 +38,14 @@ class Attempt:
 
 
 class NewPoints:
-    """New points, and the sample they are seen from; their numbers are computed only when a decision asks for them."""
+    """New points, and the sample they are seen from; their numbers are computed only when a decision asks for them.
 
-    def __init__(self, sample: Sample, X_new: Any, diagonal: Any) -> None:
+    dual   the dual point, for functions that are written with multipliers
+    """
+
+    def __init__(self, sample: Sample, X_new: Any, diagonal: Any, dual: Point) -> None:
         self.sample = sample
+        self.dual = dual
         self._X_new = X_new
         self._diagonal = diagonal
         self.n = len(X_new)
@@ -127,7 +131,7 @@ class Solution:
         machines that need k(x, x) of the new points as well (the hyperspheres) take it as `diagonal`.
         """
         moved = Point({name: _seen_from(value, X_new) for name, value in self.primal.items()})
-        points = NewPoints(self.sample, X_new, diagonal)
+        points = NewPoints(self.sample, X_new, diagonal, self.dual)
         with BriefTraceback(), FaultsOf(self.formulation, "decision"):
             decision = self.formulation.decision(points, moved)
         if np.shape(decision)[:1] != (points.n,):

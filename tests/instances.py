@@ -154,7 +154,10 @@ def plainly_solved(problem: cp.Problem) -> float | None:
     """The value of a plain problem, None where the solver finds none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        problem.solve(solver=cp.CLARABEL)
+        try:
+            problem.solve(solver=cp.CLARABEL)
+        except cp.error.SolverError:  # on some semi-definite programs it gives up
+            return None
     return float(problem.value) if problem.status in ("optimal", "optimal_inaccurate") else None
 
 
@@ -177,9 +180,7 @@ def vanishes(optimum: float, sample: Sample) -> bool:
 
 def permuted(sample: Sample, order: np.ndarray) -> Sample:
     """The same points in another order."""
-    y = None if sample.y is None else sample.y[order]
-    kernels = {name: gram.kernel for name, gram in sample.grams.items()}
-    return Sample(sample.X[order], y, kernel=kernels, costs=sample.costs[order])
+    return sample.taking(order)
 
 
 def variable_names(problem: cp.Problem) -> list[str]:

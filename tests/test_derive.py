@@ -45,6 +45,12 @@ NOT_DERIVED = {
     "SemidefiniteAlignment": "the constraint 'Z' is in a Semidefinite cone",
     "TraceBoundedAlignment": "the constraint 'Z' is in a Semidefinite cone",
     "TransductiveAlignment": "the constraint 'Z' is in a Semidefinite cone",
+    "SoftMarginKernelLearning": "the squared norm of w[linear] is divided by mu[0]",
+    "HardMarginKernelLearning": "the squared norm of w[linear] is divided by mu[0]",
+    "TwoNormKernelLearning": "the squared norm of w[linear] is divided by mu[0]",
+    "SemidefiniteSoftMarginKernelLearning": "the constraint 'V' is in a Semidefinite cone",
+    "SemidefiniteHardMarginKernelLearning": "the constraint 'V' is in a Semidefinite cone",
+    "SemidefiniteTwoNormKernelLearning": "the constraint 'V' is in a Semidefinite cone",
 }
 DERIVED = [cls for cls in FORMULATIONS if cls.__name__ not in NOT_DERIVED]
 
@@ -619,6 +625,11 @@ class TestRefusals:
         with pytest.raises(CannotDerive) as refusal:
             kopt.derive(REFUSED[case][0])
         assert [term for term in terms if term not in str(refusal.value)] == []
+
+    @pytest.mark.parametrize("name", NOT_DERIVED)
+    def test_machines_of_the_library_that_are_not_derived(self, name):
+        with pytest.raises(CannotDerive, match=re.escape(NOT_DERIVED[name])):
+            kopt.derive(BY_NAME[name])
 
     def test_a_symmetric_matrix_is_refused_as_one(self):
         with pytest.raises(CannotDerive, match="the variable M is a matrix"):

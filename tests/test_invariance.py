@@ -102,9 +102,10 @@ def points_of(formulation: Formulation, sample: Sample) -> dict[str, np.ndarray]
     points = {name: everywhere for name, v in plain.items() if v.shape == (sample.n,)}
     points |= {name: everywhere for name, cone in program.cones.items() if cone.residual.shape == (sample.n,)}
     points |= dict.fromkeys(view.weights, everywhere)
+    # A matrix has the points in its rows and its columns; one of a row and a column more has a border.
     shapes = {name: v.shape for name, v in plain.items()} | {n: c.residual.shape for n, c in program.cones.items()}
     squares = {name: shape[0] for name, shape in shapes.items() if len(shape) == 2 and shape[0] == shape[1]}
-    points |= {name: np.arange(order) for name, order in squares.items() if order % sample.n == 0}
+    points |= {name: np.arange(m) for name, m in squares.items() if m % sample.n == 0 or m == sample.n + 1}
     partial = {name: c.residual for name, c in program.cones.items() if name not in points and c.residual.is_affine()}
     for name, residual in partial.items():
         slopes, _ = affine_parts(residual)
@@ -138,8 +139,14 @@ class Permutation:
         self.sample = permuted(given.sample, self.order)
         self.before = points_of(given.formulation, given.sample)
         after = points_of(given.formulation, self.sample)
-        n = given.sample.n
-        self.after = {key: self.order[points % n] + n * (points // n) for key, points in after.items()}
+        self.after = {key: self._reordered(points) for key, points in after.items()}
+
+    def _reordered(self, points: np.ndarray) -> np.ndarray:
+        """The points in the new order, from block to block; a border stays where it is."""
+        n = len(self.order)
+        if len(points) == n + 1:
+            return np.append(self.order, n)[points]
+        return self.order[points % n] + n * (points // n)
 
     def moved(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return in_other_order(values, self.before, self.after)
@@ -177,7 +184,7 @@ class TestPermutedSample:
         keys = variable_names(given.formulation.problem(given.sample, "dual"))
         back = other_order.moved_back({key: other.dual[key] for key in keys})
         assert kopt.verify(given.formulation, given.sample, back).holds(CERTIFIED)
-        if given.sample.gram().factor.shape[1] < given.sample.n:
+        if any(gram.factor.shape[1] < given.sample.n for gram in given.sample.grams.values()):
             return  # a formulation brought a kernel of its own, under which the multipliers need not be unique
         for key in keys:
             size = max(np.max(np.abs(one.dual[each])) for each in keys)
@@ -196,6 +203,8 @@ class Term:
 
 def power_in(numbers: np.ndarray, once: np.ndarray, again: np.ndarray, factor: float) -> float:
     """The k by which numbers grow as factor^k, once and again; NaN where there is none."""
+    if not numbers.shape == once.shape == again.shape:  # a parameter that changes the form of the term
+        return np.nan
     seen = numbers != 0
     growth = np.concatenate([once[seen] / numbers[seen], again[seen] / once[seen]])
     if not np.allclose(growth, growth[0], rtol=1e-9) or growth[0] <= 0:
@@ -229,11 +238,23 @@ def terms_of(expression: cp.Expression) -> Iterator[Term]:
 
 def sums_of(formulation: Formulation, sample: Sample) -> dict[str, list[Term]]:
     """The objective and the constraints as sums of terms, at a point by chance that is always the same."""
-    program, rng = formulation.primal(ProductView(sample)), np.random.default_rng(5)
+    view, rng = ProductView(sample), np.random.default_rng(5)
+    program = formulation.primal(view)
     for variable in program.variables.values():
         variable.save_value(rng.uniform(0.5, 1.5, variable.shape))
     sums = {"value": program.objective.expr} | {f"({name})": cone.residual for name, cone in program.cones.items()}
-    return {name: list(terms_of(expression)) for name, expression in sums.items()}
+    over = {q.leaf.name(): (v.name, q.entry[0].name()) for v in view.vectors for q in v.quotients}
+    return {name: [without_quotients(term, over) for term in terms_of(e)] for name, e in sums.items()}
+
+
+def without_quotients(term: Term, over: Mapping[str, tuple[str, str]]) -> Term:
+    """<w, w> / t as the product of two powers."""
+    powers: dict[str, float] = {}
+    for name, power in term.powers.items():
+        w, t = over.get(name, ("", ""))
+        parts = {f"{w}.norm_squared": power, t: -power} if w else {name: power}
+        powers |= {key: powers.get(key, 0.0) + value for key, value in parts.items()}
+    return Term(powers, term.numbers)
 
 
 def changed(formulation: Formulation, key: str, factor: float) -> Formulation:
@@ -250,9 +271,8 @@ def growing(formulation: Formulation, key: str) -> tuple[float, Formulation, For
 
 
 def scaled(sample: Sample, s: float) -> Sample:
-    """The sample with s K for K, and for every K where there are several."""
-    kernels = {name: Scaled(s, gram.kernel) for name, gram in sample.grams.items()}
-    return Sample(sample.X, sample.y, kernel=kernels, costs=sample.costs)
+    """The sample with s K for K."""
+    return sample.under({name: Scaled(s, kernel) for name, kernel in sample.kernels.items()})
 
 
 @cache

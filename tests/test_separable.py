@@ -35,6 +35,12 @@ REFUSED = {
     "SemidefiniteAlignment": "the dual's feasible set is not a box with a few rows",
     "TraceBoundedAlignment": "the dual's feasible set is not a box with a few rows",
     "TransductiveAlignment": "the dual's feasible set is not a box with a few rows",
+    "SoftMarginKernelLearning": "a norm enters the dual objective through a curved function",
+    "HardMarginKernelLearning": "a norm enters the dual objective through a curved function",
+    "TwoNormKernelLearning": "a norm enters the dual objective through a curved function",
+    "SemidefiniteSoftMarginKernelLearning": "the dual's feasible set is not a box with a few rows",
+    "SemidefiniteHardMarginKernelLearning": "the dual's feasible set is not a box with a few rows",
+    "SemidefiniteTwoNormKernelLearning": "the dual's feasible set is not a box with a few rows",
     "RidgeInBall": "a norm enters the dual objective otherwise than by its square",
 }
 ACCEPTED = [name for name in NAMES if name not in REFUSED]

@@ -1,7 +1,6 @@
 """Weights of centred kernels with the largest alignment with a centred target."""
 
 from formulations.kernel_learning.alignment import Alignment
-from formulations.kernel_learning.learnt_margin import combined
 from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Point, Reference, Sample, View
 from kopt.kernels import Kernel
@@ -44,4 +43,4 @@ class CentredAlignment(Alignment):
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k times the centred k_k."""
-        return combined(s.centred, primal)
+        return s.centred.combined(primal.mu)

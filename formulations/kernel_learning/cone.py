@@ -16,6 +16,10 @@ VECTORS_AT_ONCE = 4
 MOST_CUTS = 200
 # The tightest tolerance that the solver of linear programs takes.
 TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+# Negative eigenvalues count beside the most negative one from this fraction of it.
+COUNTS = 1e-3
+# Singular values of some matrices of length 1 that count as 0.
+DEPENDENT = 1e-11
 
 
 def positive_part(Z: np.ndarray) -> np.ndarray:
@@ -107,3 +111,30 @@ class Cuts:
         size = np.max(np.abs(rows), axis=1, initial=0.0)
         seen = size > 0
         return rows[seen] / size[seen, None], limits[seen] / size[seen]
+
+
+def most_negative(K: np.ndarray, most: int) -> np.ndarray:
+    """Eigenvectors of the smallest eigenvalues below 0, as columns: some of them, one at least.
+
+    Those that are 0 but for rounding beside the smallest say nothing about K.
+    """
+    values, vectors = np.linalg.eigh(K)
+    return np.asarray(vectors[:, :most][:, values[:most] <= COUNTS * values[0]])
+
+
+def semidefinite_near(s: View, Z: np.ndarray, products: np.ndarray) -> tuple[np.ndarray, float]:
+    """A matrix S near Z and a number t >= 0: <K_k, S> = products_k, and S + t I positive semi-definite.
+
+    The products are reached by the smallest change in the norm of Frobenius, which is a combination of the kernels.
+    """
+    S = positive_part(Z)
+    A = s.sample.stacked_grams
+    lengths = np.linalg.norm(A, axis=0)
+    missing = (products - s.against(S)) / lengths
+    if np.max(np.abs(missing)) > ROUNDING * np.linalg.norm(S):
+        U, sizes, Vt = np.linalg.svd(A / lengths, full_matrices=False)
+        kept = sizes > DEPENDENT * sizes[0]
+        change = U[:, kept] @ ((Vt[kept] @ missing) / sizes[kept])
+        S = S + change.reshape(S.shape)
+        S = (S + S.T) / 2
+    return S, 0.0 if is_semidefinite(S) else max(0.0, -float(np.linalg.eigvalsh(S)[0]))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from kopt import Claim, Combination, Domain, Point, Sample, at_most, equal, parameter
-from kopt.kernels import Kernel, Weighted
+from formulations.kernel_learning.completion import Completion, Directions
+from formulations.kernel_learning.span import check_traces
+from kopt import Claim, Combination, Domain, Point, Sample, View, at_most, equal, parameter
+from kopt.kernels import Kernel
 
 AT_LEAST_ONE = Domain("a finite number >= 1", lambda value: value >= 1, (1.05, 4.0))
 
@@ -98,9 +101,62 @@ class Images:
         """<v_k, phi_k(x_i)>, a column for each kernel."""
         return np.column_stack([v.values for v in self.vectors])
 
-    def weighted(self, names: list[str], mu: np.ndarray) -> dict[str, Combination]:
+    def in_shares(self, y: np.ndarray, units: np.ndarray) -> Directions:
+        """The weights as shares x >= 0 that sum to 1, mu_k = x_k units_k."""
+        m = len(units)
+        return Directions(
+            y,
+            self.values * units,
+            self.q * units,
+            r=np.ones(m),
+            lower=0.0,
+            G=np.zeros((0, m)),
+            inside=np.full(m, 1 / m),
+        )
+
+    def weighted(self, names: Iterable[str], mu: np.ndarray) -> dict[str, Combination]:
         """w_k = mu_k v_k."""
         return {f"w[{name}]": float(m) * v for name, m, v in zip(names, mu, self.vectors, strict=True)}
+
+
+class LearntMargin(ABC):
+    """A machine with a margin that learns non-negative weights of kernels: all but its two programs."""
+
+    c: float
+    p: float
+
+    @abstractmethod
+    def completion(self, s: Any) -> Completion:
+        """What belongs to given directions."""
+
+    def weights(self, s: Any) -> Weights:
+        """The set of weights."""
+        return Weights(s, self.p, self.c)
+
+    def requires(self, s: Sample) -> None:
+        """Every kernel must have a trace to be measured by."""
+        check_traces(s)
+
+    def recover(self, s: View, dual: Point) -> dict[str, object]:
+        """w_k = mu_k sum_i y_i alpha_i phi_k(x_i); mu, b and the slacks are the best for these directions."""
+        weights, completion = self.weights(s), self.completion(s)
+        images = weights.images(s.y * dual.alpha)
+        mu = weights.best(images.q) if self.p > 1 else self._best(s, images, weights.c / weights.r, completion)
+        factor, rest = completion.rest(images.values @ mu)
+        return {**images.weighted(s.kernels, factor * mu), "mu": mu, **rest}
+
+    @staticmethod
+    def _best(s: View, images: Images, units: np.ndarray, completion: Completion) -> np.ndarray:
+        shares = np.maximum(completion.weights(images.in_shares(s.y, units)), 0.0)
+        return shares / shares.sum() * units
+
+    def decision(self, s: Any, primal: Point) -> np.ndarray:
+        """sum_k <w_k, phi_k(x)> + b."""
+        return scores(primal) + primal.b
+
+    def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
+        """sum_k mu_k k_k."""
+        return s.combined(primal.mu)
 
 
 def scores(primal: Point) -> np.ndarray:
@@ -114,15 +170,10 @@ def spent_length(primal: Point) -> float:
     return float(np.sum(np.divide(squares, primal.mu, out=np.zeros_like(squares), where=squares > 0)))
 
 
-def combined(s: Sample, primal: Point) -> Kernel:
-    """The learnt kernel sum_k mu_k k_k."""
-    return Weighted.of(primal.mu, [gram.kernel for gram in s.grams.values()])
-
-
 def weight_claims(weights: Weights, primal: Point, dual: Point, e: np.ndarray) -> Iterator[Claim]:
     """The bound on the weights is used up; the lengths of the learnt machine; only the longest vectors count."""
     q = weights.images(e).q
-    scale = float(np.max(weights.c * q / weights.r))
+    scale = max(float(np.sum(np.abs(e))), float(np.max(weights.c * q / weights.r)))
     size = float(np.sum((weights.r * primal.mu) ** weights.p)) ** (1 / weights.p)
     yield at_most("||(r_k mu_k)||_p <= c", size, weights.c)
     learnt = float(primal.mu @ q)

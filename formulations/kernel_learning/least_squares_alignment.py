@@ -6,7 +6,6 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.instances import one_weight_0, several_kernels
-from formulations.kernel_learning.learnt_margin import combined
 from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Kernel
@@ -60,7 +59,7 @@ class LeastSquaresAlignment(Formulation):
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return combined(s, primal)
+        return s.combined(primal.mu)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The error is orthogonal to the combination; the optimum is (1 - A^2) / 2."""

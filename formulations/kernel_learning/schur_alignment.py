@@ -7,7 +7,6 @@ import numpy as np
 
 from formulations.kernel_learning.cone import positive_part
 from formulations.kernel_learning.instances import SMALL_SIZES, levelled, not_semidefinite, several_kernels
-from formulations.kernel_learning.learnt_margin import combined
 from formulations.kernel_learning.semidefinite_alignment import SemidefiniteAlignment
 from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
@@ -76,7 +75,7 @@ class SchurAlignment(Formulation):
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return combined(s, primal)
+        return s.combined(primal.mu)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """At least the alignment of every kernel; the two parts of the dual are equal; the multipliers meet nothing."""

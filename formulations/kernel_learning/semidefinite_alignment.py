@@ -7,7 +7,6 @@ import numpy as np
 
 from formulations.kernel_learning.cone import positive_part, raised
 from formulations.kernel_learning.instances import not_semidefinite, several_kernels
-from formulations.kernel_learning.learnt_margin import combined
 from formulations.kernel_learning.masters import NormMaster
 from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
@@ -75,7 +74,7 @@ class SemidefiniteAlignment(Formulation):
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return combined(s, primal)
+        return s.combined(primal.mu)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """At least the alignment of every kernel; Z and K are orthogonal."""

@@ -5,24 +5,15 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from scipy.optimize import linprog
 
-from formulations.classification.margins import best_offset
 from formulations.classification.soft_margin import SoftMargin
+from formulations.kernel_learning.completion import Completion, Hinges
 from formulations.kernel_learning.instances import several_kernels
-from formulations.kernel_learning.learnt_margin import (
-    Weights,
-    combined,
-    norm_of_weights,
-    scores,
-    spent_length,
-    weight_claims,
-)
+from formulations.kernel_learning.learnt_margin import LearntMargin, norm_of_weights, spent_length, weight_claims
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal, positive
-from kopt.kernels import Kernel
 
 
-class SoftMarginKernelLearning(Formulation):
+class SoftMarginKernelLearning(LearntMargin, Formulation):
     r"""Soft margin machine, optimised over non-negative weights of given kernels as well.
 
     Primal   min   1/2 sum_k <w_k, w_k> / mu_k + C sum_i xi_i
@@ -61,7 +52,7 @@ class SoftMarginKernelLearning(Formulation):
 
     def primal(self, s: View) -> Program:
         """Lengths in each feature space, divided by the weights, against slacks."""
-        weights = Weights(s, self.p, self.c)
+        weights = self.weights(s)
         mu, w, b, xi = weights.variable(), weights.vectors(), cp.Variable(name="b"), cp.Variable(s.n, name="xi")
         length = sum(vector.norm_squared_over(mu[k]) for k, vector in enumerate(w.values()))
         values = sum(vector.values for vector in w.values())
@@ -72,7 +63,7 @@ class SoftMarginKernelLearning(Formulation):
 
     def dual(self, s: View) -> Program:
         """The length in the best kernel counts."""
-        weights, alpha = Weights(s, self.p, self.c), cp.Variable(s.n, name="alpha")
+        weights, alpha = self.weights(s), cp.Variable(s.n, name="alpha")
         e = cp.multiply(s.y, alpha)
         return Program(
             cp.Maximize(cp.sum(alpha) - weights.length(e)),
@@ -81,45 +72,13 @@ class SoftMarginKernelLearning(Formulation):
             multipliers={"eta": self.C * s.costs - alpha, **weights.multipliers(e)},
         )
 
-    def recover(self, s: View, dual: Point) -> dict[str, object]:
-        """w_k = mu_k sum_i y_i alpha_i phi_k(x_i); mu, b and the slacks are the best for these directions."""
-        weights = Weights(s, self.p, self.c)
-        images = weights.images(s.y * dual.alpha)
-        mu = weights.best(images.q) if self.p > 1 else self._least(s, weights.r, images.q, images.values)
-        f = images.values @ mu
-        b = best_offset(s.y, f, s.costs)
-        return {
-            **images.weighted(s.kernels, mu),
-            "mu": mu,
-            "b": b,
-            "xi": np.maximum(0.0, 1 - s.y * (f + b)),
-        }
-
-    def _least(self, s: View, r: np.ndarray, q: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """The mu >= 0 with r' mu = c that minimise 1/2 mu' q + C sum_i xi_i: a linear program in mu, b and xi."""
-        n, m = values.shape
-        answer = linprog(
-            np.concatenate([q / r / 2, [0.0], self.C * s.costs]),
-            A_ub=-np.hstack([s.y[:, None] * values / r, s.y[:, None], np.eye(n)]),
-            b_ub=-np.ones(n),
-            A_eq=np.concatenate([np.ones(m), np.zeros(1 + n)])[None],
-            b_eq=[self.c],
-            bounds=[(0, None)] * m + [(None, None)] + [(0, None)] * n,
-        )
-        shares = np.full(m, self.c / m) if answer.x is None else np.maximum(answer.x[:m], 0.0)
-        return np.asarray(shares * (self.c / shares.sum()) / r)
-
-    def decision(self, s: Any, primal: Point) -> np.ndarray:
-        """sum_k <w_k, phi_k(x)> + b."""
-        return scores(primal) + primal.b
-
-    def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
-        """sum_k mu_k k_k."""
-        return combined(s, primal)
+    def completion(self, s: Any) -> Completion:
+        """Slacks that cost C c_i."""
+        return Hinges(s.y, self.C * s.costs)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The claims about the weights, and what the multipliers add up to."""
-        yield from weight_claims(Weights(s, self.p, self.c), primal, dual, s.y * dual.alpha)
+        yield from weight_claims(self.weights(s), primal, dual, s.y * dual.alpha)
         spent = spent_length(primal) + self.C * s.costs @ primal.xi
         yield equal("sum alpha = sum ||w_k||^2 / mu_k + C sum xi", np.sum(dual.alpha), spent)
 

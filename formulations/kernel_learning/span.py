@@ -123,3 +123,13 @@ def check_aligned(span: Span) -> None:
 def traces_of(s: Sample) -> np.ndarray:
     """The numbers tr K_k."""
     return np.array([np.sum(gram.diagonal) for gram in s.grams.values()])
+
+
+def check_traces(s: Sample) -> None:
+    """Refuse kernels that vanish on the sample: a bound on the trace says nothing about their weights."""
+    for name, trace in zip(s.grams, traces_of(s), strict=True):
+        if not trace > 0:
+            raise InputError(
+                f"The trace of the kernel {name!r} is {trace:g}: it is 0 on all {s.n} points.",
+                "Leave this kernel out, or give points that it tells apart.",
+            )

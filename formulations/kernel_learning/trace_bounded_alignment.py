@@ -7,7 +7,6 @@ import numpy as np
 
 from formulations.kernel_learning.cone import Cuts, is_semidefinite, positive_part, raised, without_rounding
 from formulations.kernel_learning.instances import several_kernels
-from formulations.kernel_learning.learnt_margin import combined
 from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal, positive
 from kopt.kernels import Kernel
@@ -88,7 +87,7 @@ class TraceBoundedAlignment(Formulation):
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return combined(s, primal)
+        return s.combined(primal.mu)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """No kernel of that trace does better; the trace is used up; Z and K are orthogonal."""

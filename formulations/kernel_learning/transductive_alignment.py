@@ -12,7 +12,6 @@ import numpy as np
 
 from formulations.kernel_learning.cone import Cuts, is_semidefinite, positive_part, raised
 from formulations.kernel_learning.instances import not_semidefinite, partly_labelled
-from formulations.kernel_learning.learnt_margin import combined
 from formulations.kernel_learning.span import SINGULAR, Span, check_aligned, check_target
 from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Kernel
@@ -99,7 +98,7 @@ class TransductiveAlignment(Formulation):
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return combined(s, primal)
+        return s.combined(primal.mu)
 
     def learnt_blocks(self, s: Sample, primal: Point) -> LearntBlocks:
         """The learnt matrix between training points, between training and test points, and between test points."""

@@ -37,6 +37,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 #: Beyond this order a matrix inequality is not for conic solvers, unless they are named.
 LARGEST_MATRIX = 100
+# What is closer to 0 than this, relative to the largest entry, no solver tells from 0: the tolerance of the best.
+ZERO = 1e-11
 
 PLACES = {
     "CLARABEL": (1.0, "it takes every convex program, and is the most accurate that does"),
@@ -131,7 +133,7 @@ def values_by_name(program: Program, view: ExplicitView, side: str) -> dict[str,
     """
     values: dict[str, Any] = {}
     for vector in view.weights.values() if side == "primal" else ():
-        _rounded_up(vector)
+        _rounded_to_zero(vector)
     for name, variable in program.variables.items():
         weight = view.weights.get(name)
         values[name] = variable.value if weight is None else _coefficients(weight, variable.value)
@@ -142,13 +144,14 @@ def values_by_name(program: Program, view: ExplicitView, side: str) -> dict[str,
     return values
 
 
-def _rounded_up(weight: ExplicitVector) -> None:
-    """A number that divides a squared norm, and that a solver left just below 0, is 0; so is the vector then."""
+def _rounded_to_zero(weight: ExplicitVector) -> None:
+    """A number that divides a squared norm is 0 where a solver left it that close to 0; so is the vector then."""
     for t in weight.divisors:
-        if t.value <= 0:
-            [z], [variable] = weight.coordinates.variables(), t.variables()
+        [z], [variable] = weight.coordinates.variables(), t.variables()
+        least = ZERO * float(np.max(np.abs(variable.value)))
+        if t.value <= least:
             z.save_value(np.zeros(z.shape))
-            variable.save_value(np.maximum(variable.value, 0.0))
+            variable.save_value(np.where(variable.value <= least, 0.0, variable.value))
 
 
 def _coefficients(weight: ExplicitVector, coordinates: np.ndarray) -> np.ndarray:

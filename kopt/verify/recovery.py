@@ -32,7 +32,7 @@ def recovered(formulation: Formulation, conditions: Conditions, dual: Mapping[st
         if point is not None:
             return point
     weights = _stationary_weights(conditions)
-    return {} if weights is None else _completed(conditions, weights)
+    return {} if weights is None else _completed(conditions, weights, _directions(conditions))
 
 
 def by_rule(formulation: Formulation, conditions: Conditions, dual: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -66,7 +66,8 @@ def by_rule(formulation: Formulation, conditions: Conditions, dual: Mapping[str,
 def _stationary_weights(conditions: Conditions) -> dict[str, Combination] | None:
     """w = -(slope of the Lagrangian in the values) / 2 (slope in the squared norm), where that is its only minimum.
 
-    Weights in which the Lagrangian is affine are left out; None where a weight is neither.
+    Weights in which the Lagrangian is affine are left out, and those over a number t, of which it only says that they
+    are t times a direction; None where a weight is neither.
     """
     view = conditions.primal_view
     if len(view.vectors) > len(view.weights):  # sums of vectors tie the conditions together
@@ -78,7 +79,7 @@ def _stationary_weights(conditions: Conditions) -> dict[str, Combination] | None
     weights = {}
     for name, weight in view.weights.items():
         if weight.quotients:
-            return None
+            continue
         of_values, of_square, of_norm = (conditions.gradient(leaf)[0] for leaf in weight.parts)
         if of_square[0] == of_norm[0] == 0 and weight.rows is None:
             continue
@@ -89,15 +90,34 @@ def _stationary_weights(conditions: Conditions) -> dict[str, Combination] | None
     return weights
 
 
-def _completed(conditions: Conditions, weights: dict[str, Combination]) -> dict[str, Any]:
-    """The weights, and the other variables at the minimum of the primal with these weights."""
+def _directions(conditions: Conditions) -> dict[str, Combination]:
+    """d with w = t d, for vectors whose squared norm is divided by t: -(slope in the values) / 2 (that in <w, w> / t).
+
+    They depend on the multipliers alone.
+    """
+    view = conditions.primal_view
+    directions = {}
+    for name, weight in view.weights.items():
+        factors = [float(conditions.gradient(quotient.leaf)[0][0]) for quotient in weight.quotients]
+        if len(factors) == 1 and factors[0] > 0:
+            slope = conditions.gradient(weight.values)[0].reshape(weight.values.shape, order="F")
+            directions[name] = view.numeric(weight.gram, -slope / (2 * factors[0]), weight.rows)
+    return directions
+
+
+def _completed(
+    conditions: Conditions, weights: dict[str, Combination], directions: dict[str, Combination]
+) -> dict[str, Any]:
+    """The weights, and the other variables at the minimum of the primal with these weights, or these directions."""
     view = conditions.primal_view
     view.bind({}, weights)
     primal, leaves = conditions.primal, view.leaves
     primal.check_convex()
     fixed = [v == v.value for v in primal.variables.values() if v.id in leaves and leaves[v.id].name in weights]
-    free = {name: _coordinates(weight) for name, weight in view.weights.items() if name not in weights}
+    known = {*weights, *directions}
+    free = {name: _coordinates(weight) for name, weight in view.weights.items() if name not in known}
     tied = [constraint for name, z in free.items() for constraint in _tied(view.weights[name], z)]
+    tied += [constraint for name, d in directions.items() for constraint in _multiple(view.weights[name], d)]
     others = {name: v for name, v in primal.variables.items() if v.id not in leaves}
     problem = cp.Problem(primal.objective, [*primal.constraints.values(), *primal.domain, *fixed, *tied])
     try:
@@ -110,13 +130,25 @@ def _completed(conditions: Conditions, weights: dict[str, Combination]) -> dict[
         if z.value is not None:
             gram = view.weights[name].gram
             weights[name] = view.numeric(gram, gram.coefficients(z.value[: gram.factor.shape[1]]))
-    return {**weights, **{name: v.value for name, v in others.items() if v.value is not None}}
+    for name, d in directions.items():
+        t = view.weights[name].quotients[0].t.value
+        if t is not None:
+            weights[name] = max(0.0, float(t)) * d
+    values = {name: v.value for name, v in others.items() if v.value is not None}
+    divisors = {view.weights[name].quotients[0].entry[0].name() for name in directions}
+    return {**weights, **{n: np.maximum(v, 0.0) if n in divisors else v for n, v in values.items()}}
 
 
 def _coordinates(weight: ProductVector) -> cp.Variable:
     """A variable for a weight vector in the basis of the factor Phi, K = Phi Phi'."""
     rank = max(1, weight.gram.factor.shape[1])
     return cp.Variable((rank, *weight.values.shape[1:]))
+
+
+def _multiple(weight: ProductVector, d: Combination) -> list[cp.Constraint]:
+    """What a program sees of w = t d, where it sees <w, w> / t."""
+    [quotient] = weight.quotients
+    return [weight.values == quotient.t * d.values, quotient.leaf == quotient.t * d.norm_squared, quotient.t >= 0]
 
 
 def _tied(weight: ProductVector, z: cp.Variable) -> list[cp.Constraint]:

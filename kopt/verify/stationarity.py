@@ -54,7 +54,7 @@ def _with_quotients(conditions: Conditions, variable: cp.Variable) -> tuple[np.n
             if _vanishes(conditions, vector, quotient, factor):
                 pull = max(_pull(conditions, vector, factor), float(gradient[place]))
             else:
-                pull = factor * quotient.of(vector.number.norm_squared) / float(quotient.t.value)
+                pull = factor * quotient.slope(vector.number.norm_squared)
             gradient[place] -= pull
             contributions[place] += abs(pull)
     return gradient, contributions
@@ -124,7 +124,9 @@ def _gradient_in(conditions: Conditions, vector: ProductVector) -> tuple[np.ndar
         factor = float(conditions.gradient(quotient.leaf)[0][0])
         if factor and _vanishes(conditions, vector, quotient, factor):
             return spread, 0.0, np.inf
-        a += factor / float(quotient.t.value) if factor else 0.0
+        a += factor * quotient.of(1.0) if factor else 0.0
+    if not np.isfinite(a):  # a vector is divided by 0, and has no gradient
+        return np.full_like(c, np.nan), np.inf, 0.0
     if norm == 0 or 0 < k * norm <= NEGLIGIBLE * conditions.scale:
         return spread + 2 * a * c, abs(2 * a) * norm, max(0.0, k)
     return spread + (2 * a + k / norm) * c, abs(2 * a) * norm + abs(k), 0.0

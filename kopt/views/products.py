@@ -34,8 +34,12 @@ class Quotient:
         """A numerator over t; infinite where t is not positive."""
         t = float(self.t.value)
         if t > 0 or np.isnan(t):
-            return numerator / t
+            return float(numerator) / t
         return 0.0 if numerator == 0 == t else np.inf
+
+    def slope(self, numerator: float) -> float:
+        """Minus the derivative in t; infinite where t is not positive."""
+        return self.of(numerator) * self.of(1.0)
 
     @property
     def entry(self) -> tuple[cp.Variable, int]:

@@ -13,6 +13,7 @@ from cvxpy.constraints.constraint import Constraint
 from kopt.combination import Combination
 from kopt.errors import DeclarationError
 from kopt.gram import FrobeniusProducts, Gram
+from kopt.kernels import Kernel
 from kopt.locations import calling_place
 from kopt.sample import Sample
 
@@ -47,7 +48,7 @@ class View(ABC):
 
     Of several kernels, for machines that learn a kernel:
 
-    kernels            their names
+    kernels            by name
     matrix(name)       a symmetric matrix between the points, as a variable
     mixture(mu)        the matrix sum_k mu_k K_k
     against(Z)         the inner products <K_k, Z> with a symmetric matrix Z
@@ -78,9 +79,9 @@ class View(ABC):
         return self.sample.gram(kernel).dense
 
     @property
-    def kernels(self) -> list[str]:
-        """The names of the kernels."""
-        return list(self.sample.grams)
+    def kernels(self) -> dict[str, Kernel]:
+        """The kernels by name."""
+        return self.sample.kernels
 
     @property
     def traces(self) -> np.ndarray:

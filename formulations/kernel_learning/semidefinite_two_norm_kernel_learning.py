@@ -1,0 +1,90 @@
+"""The soft margin machine with squared slacks that learns its kernel, with weights of any sign."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from formulations.classification.two_norm_soft_margin import TwoNormSoftMargin
+from formulations.kernel_learning.completion import Completion, SquaredHinges
+from formulations.kernel_learning.instances import several_kernels
+from formulations.kernel_learning.semidefinite_margin import SemidefiniteMargin
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal, positive
+
+
+class SemidefiniteTwoNormKernelLearning(SemidefiniteMargin, Formulation):
+    r"""Soft margin machine with squared slacks, optimised over positive semi-definite combinations of kernels as well.
+
+    Primal   min   1/2 t + C/2 sum_i xi_i^2
+             s.t.  y_i (f_i + b) >= 1 - xi_i                                    : alpha_i
+                   sum_k mu_k tr K_k <= c l                                     : tau
+                   [[sum_k mu_k K_k, f], [f', t]] positive semi-definite        : V
+    Dual     max   sum_i alpha_i - 1/(2C) sum_i alpha_i^2 - c l tau
+             s.t.  <K_k, Omega> = tau tr K_k                                    : mu_k
+                   v_i = y_i alpha_i                                            : f_i
+                   kappa = 1/2                                                  : t
+                   sum_i y_i alpha_i = 0                                        : b
+                   alpha_i >= 0
+                   V = [[Omega, -v/2], [-v'/2, kappa]] positive semi-definite
+
+    The weights may have any sign, as long as K = sum_k mu_k K_k is positive semi-definite; t >= f' K^-1 f is the
+    squared length. With mu_k >= 0 the problem is `TwoNormKernelLearning` with p = 1, whose optimum is no smaller. For
+    the weights found it is the two-norm soft margin machine with the kernel sum_k mu_k k_k. With costs c_i per point,
+    C becomes C c_i.
+
+    >>> import kopt
+    >>> from kopt.kernels import Gaussian, Linear
+    >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}
+    >>> sample = kopt.Sample([[0.0], [1.0], [2.0], [3.0]], [-1, 1, -1, 1], kernel=kernels)
+    >>> kopt.solve(SemidefiniteTwoNormKernelLearning(C=2.0), sample).certificate.holds(1e-6)
+    True
+    """
+
+    reference = Reference("Lanckriet et al., JMLR 5 (2004)", "the 2-norm soft margin, the semidefinite program")
+    task = Task.CLASSIFICATION
+
+    C: float = positive(default=1.0)
+    c: float = positive(default=1.0)
+
+    def machine(self) -> Formulation:
+        """The machine for one kernel."""
+        return TwoNormSoftMargin(C=self.C)
+
+    def primal(self, s: View) -> Program:
+        """Half of t, which is the squared length in the learnt feature space, against squared slacks."""
+        mu, f, t, b = self.variables(s)
+        xi = cp.Variable(s.n, name="xi")
+        return Program(
+            cp.Minimize(0.5 * t + self.C / 2 * cp.sum(cp.multiply(s.costs, cp.square(xi)))),
+            {"alpha": cp.multiply(s.y, f + b) >= 1 - xi, **self.constraints(s, mu, f, t)},
+        )
+
+    def dual(self, s: View) -> Program:
+        """The trace costs tau, so much that no combination is worth more; squared slacks cost 1/C."""
+        alpha, V, tau = self.multipliers(s)
+        squares = cp.sum(cp.multiply(1 / s.costs, cp.square(alpha)))
+        return Program(
+            cp.Maximize(cp.sum(alpha) - 0.5 / self.C * squares - self.c * s.n * tau),
+            self.stationarity(s, alpha, V, tau),
+            domain=[alpha >= 0, V >> 0],
+        )
+
+    def completion(self, s: Any) -> Completion:
+        """Slacks whose squares cost C/2 c_i."""
+        return SquaredHinges(s.y, self.C * s.costs)
+
+    def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
+        """The claims about the learnt kernel, what the multipliers add up to, and the slacks that they are."""
+        yield from self.common_claims(s, primal, dual)
+        total, prices = float(np.sum(dual.alpha)), self.C * s.costs
+        yield equal("sum alpha = t + C sum xi^2, twice the optimum", total, primal.t + prices @ primal.xi**2)
+        missed = float(np.sum(np.abs(prices * primal.xi - dual.alpha)))
+        yield equal("the slacks are alpha / C: sum |C xi - alpha| = 0", missed, 0.0, scale=total)
+
+    @classmethod
+    def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
+        """Three kernels and labels."""
+        for sample in several_kernels(rng):
+            C, c = (float(f"{rng.uniform(0.2, 4):.3g}") for _ in range(2))
+            yield cls(C=C, c=c), sample
