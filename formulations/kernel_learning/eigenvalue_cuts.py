@@ -52,6 +52,9 @@ class EigenvalueCuts(Solver):
             return "it solves duals only"
         if not hasattr(problem.formulation, "master"):
             return "the formulation has no `master(s)`, its problem over the weights without the matrix inequality"
+        reason = problem.formulation.master(ProductView(problem.sample))
+        if isinstance(reason, str):
+            return reason
         needed, budget = 8 * len(problem.sample.grams) * problem.sample.n**2, problem.sample.budget
         return f"the kernels take {needed:.3g} bytes, more than the budget of {budget:.3g}" if needed > budget else None
 
@@ -61,17 +64,19 @@ class EigenvalueCuts(Solver):
         formulation: Any = problem.formulation
         cuts = Cuts(s)
         status = cuts.run(formulation.master(s), problem.tolerance, problem.watch)
-        return RawAnswer(status, formulation.with_multiplier(s, cuts.Z))
+        return RawAnswer(status, formulation.with_multiplier(s, cuts.Z, cuts.value))
 
 
 @dataclass
 class Cuts:
-    """Inequalities v'K v >= 0 on K = sum_k mu_k K_k, and the multipliers of the last master problem."""
+    """Inequalities v'K v >= 0 on K = sum_k mu_k K_k, and what solved the last master problem."""
 
     s: View
     V: np.ndarray = field(init=False)
     G: np.ndarray = field(init=False)
     weights: np.ndarray = field(init=False)
+    value: float = np.inf
+    mu: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         self.V, self.G = np.zeros((self.s.n, 0)), np.zeros((len(self.s.kernels), 0))
@@ -87,10 +92,10 @@ class Cuts:
         """Rounds of master problem and cuts; a tenth of the tolerance leaves room for what the certificate adds."""
         try:
             for _ in range(MOST_ROUNDS):
-                mu, self.weights, upper = master.solve(self.G)
-                lower = master.value(self.cut(mu))
-                watch.report(upper, lower, int(np.count_nonzero(self.weights)))
-                if upper - lower <= max(0.1 * tolerance, EXACT) * upper:
+                self.mu, self.weights, self.value = master.solve(self.G)
+                lower = master.value(self.cut(self.mu))
+                watch.report(self.value, lower, int(np.count_nonzero(self.weights)))
+                if self.value - lower <= max(0.1 * tolerance, EXACT) * self.value:
                     return "converged"
         except KeyboardInterrupt:
             return INTERRUPTED

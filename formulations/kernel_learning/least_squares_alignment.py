@@ -41,20 +41,24 @@ class LeastSquaresAlignment(Formulation):
         check_target(s.y)
         check_aligned(Span.plain(s))
 
+    def span(self, s: View) -> Span:
+        """The kernels and the target."""
+        return Span.plain(s)
+
     def primal(self, s: View) -> Program:
         """The squared distance from the target, of length 1."""
-        span, mu = Span.plain(s), cp.Variable(len(s.kernels), name="mu")
+        span, mu = self.span(s), cp.Variable(len(s.kernels), name="mu")
         return Program(cp.Minimize(0.5 * cp.sum_squares(span.F @ mu) - span.a @ mu + 0.5), {"nu": mu >= 0})
 
     def dual(self, s: View) -> Program:
         """What is left of the target's length by the shortest matrix with the inner products a_k + nu_k."""
-        span, nu = Span.plain(s), cp.Variable(len(s.kernels), name="nu")
+        span, nu = self.span(s), cp.Variable(len(s.kernels), name="nu")
         length_squared = cp.sum_squares(span.inverse @ (span.a + nu))
         return Program(cp.Maximize(0.5 - 0.5 * length_squared), domain=[nu >= 0, *span.in_range(nu)])
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """mu = M^-1 (a + nu), or the nearest one that is not negative."""
-        span = Span.plain(s)
+        span = self.span(s)
         return {"mu": span.nearest_cone_point(span.inverse @ (span.a + dual.nu))}
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
@@ -63,7 +67,7 @@ class LeastSquaresAlignment(Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The error is orthogonal to the combination; the optimum is (1 - A^2) / 2."""
-        span = Span.plain(s)
+        span = self.span(s)
         reached, squared = float(span.a @ primal.mu), float(np.sum((span.F @ primal.mu) ** 2))
         yield equal("<K - T, K> = 0", squared, reached, scale=1.0)
         A = reached / np.sqrt(squared) if squared > 0 else 0.0

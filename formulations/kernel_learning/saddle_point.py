@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from formulations.kernel_learning.one_kernel_machine import OneKernelMachine
 from formulations.kernel_learning.saddle_interior_point import UNBOUNDED, Best, Iterate, SaddleInteriorPoint
 from formulations.kernel_learning.saddle_program import SaddleProgram
 from formulations.kernel_learning.weighted_grams import WeightedGrams, least_bytes
-from kopt import Infeasible, Sample
+from kopt import Infeasible
 from kopt.kernels import Weighted
 from kopt.polyhedra import nearby_point
-from kopt.quadratic import QuadraticProgram, quadratic_program
 from kopt.solvers import Problem, RawAnswer, Solver
 from kopt.solvers.infeasibility import prove_infeasible
 from kopt.solvers.solver import INTERRUPTED
@@ -74,10 +74,10 @@ class SaddlePoint(Solver):
         read = _read(problem)
         assert not isinstance(read, str)
         machine, program = read
-        n = len(machine.linear)
+        n = machine.size
 
         def report(at: Iterate, found: Best) -> None:
-            upper, lower = (machine.map_of_values(-value) for value in (found.upper, found.lower))
+            upper, lower = (machine.program.map_of_values(-value) for value in (found.upper, found.lower))
             at_zero = (np.stack([program.lower, program.upper]) == 0) & (at.x < at.s)
             problem.watch.report(upper, lower, n - int(np.count_nonzero(at_zero[:, :n].any(axis=0))))
 
@@ -88,8 +88,8 @@ class SaddlePoint(Solver):
             status = INTERRUPTED
         if status == UNBOUNDED:
             return RawAnswer(status)
-        z = nearby_point(method.best.z[:n], machine.feasible)
-        return RawAnswer(status, machine.by_name(z))
+        z = nearby_point(method.best.z[:n], machine.program.feasible)
+        return RawAnswer(status, machine.program.by_name(z))
 
 
 def _learns_weights(problem: Problem) -> bool:
@@ -106,59 +106,17 @@ def _accuracy(tolerance: float) -> float:
     return min(COARSEST, max(FINEST, tolerance**2))
 
 
-def _with_kernel(sample: Sample, kernel: Any) -> Sample:
-    return Sample(sample.X, sample.y, kernel=kernel, costs=sample.costs, budget=sample.budget)
-
-
-def _read(problem: Problem) -> tuple[QuadraticProgram, SaddleProgram] | str:
-    """The machine for one kernel as a quadratic program, and the saddle program; or why there is none."""
+def _read(problem: Problem) -> tuple[OneKernelMachine, SaddleProgram] | str:
+    """The machine for one kernel, and the saddle program; or why there is none."""
     sample, formulation, grams = problem.sample, problem.formulation, list(problem.sample.grams.values())
-    machine = quadratic_program(formulation.machine(), _with_kernel(sample, grams[0].kernel))  # type: ignore[attr-defined]
+    machine = OneKernelMachine.read(formulation.machine(), sample)  # type: ignore[attr-defined]
     if isinstance(machine, str):
-        return f"of the machine for one kernel, {machine}"
-    if len(machine.terms) != 1:
-        return f"the dual of the machine for one kernel has {len(machine.terms)} kernel terms, not one"
-    lower, upper = machine.feasible.box
-    if np.any(lower == upper):
-        return f"{np.sum(lower == upper)} variables have no room between their bounds"
+        return machine
     traces = np.array([float(gram.diagonal.mean()) for gram in grams])
     if not np.all(traces > 0):
         return f"the kernel {list(sample.grams)[int(np.argmin(traces))]} vanishes on all points"
-    [term] = machine.terms
-    J = term.J.tocsc()
-    J.sum_duplicates()
-    J.eliminate_zeros()
-    count = np.diff(J.indptr)
-    if np.any(count > 1):
-        return "a variable of the dual belongs to several points"
-    owner, a = np.full(J.shape[1], -1), np.ones(J.shape[1])
-    owner[count == 1], a[count == 1] = J.indices, J.data
     c, p = _bound(formulation)
-    return machine, _with_slacks(
-        machine, WeightedGrams(grams, 2 * term.factor * c / traces, sample.budget), owner, a, p
-    )
-
-
-def _with_slacks(
-    machine: QuadraticProgram, grams: WeightedGrams, owner: np.ndarray, a: np.ndarray, p: float
-) -> SaddleProgram:
-    """An inequality among the rows is an equality with a variable of its own."""
-    B, side, equality = machine.feasible.rows
-    slacks = np.eye(len(side))[:, ~equality]
-    none = np.zeros(slacks.shape[1])
-    lower, upper = machine.feasible.box
-    return SaddleProgram(
-        grams=grams,
-        owner=np.append(owner, np.full(len(none), -1)),
-        a=np.append(a, none + 1.0),
-        gain=np.append(-machine.linear, none),
-        shift=np.append(machine.shift, none),
-        lower=np.append(lower, none),
-        upper=np.append(upper, none + np.inf),
-        B=np.hstack([B.toarray(), slacks]),
-        c=side,
-        p=p,
-    )
+    return machine, machine.saddle(WeightedGrams(grams, 2 * machine.factor * c / traces, sample.budget), p)
 
 
 def _prove_unbounded(problem: Problem) -> None:
@@ -171,7 +129,7 @@ def _prove_unbounded(problem: Problem) -> None:
     total = Weighted.of([1 / float(gram.diagonal.mean()) for gram in grams], [gram.kernel for gram in grams])
     machine = formulation.machine()  # type: ignore[attr-defined]
     try:
-        prove_infeasible(Problem(machine, _with_kernel(sample, total)))
+        prove_infeasible(Problem(machine, sample.under(total)))
     except Infeasible as proof:
         raise Infeasible(
             f"The primal of {formulation!r} has no feasible point for any weights of the kernels: its dual grows "

@@ -7,6 +7,7 @@ import numpy as np
 
 from formulations.kernel_learning.cone import positive_part
 from formulations.kernel_learning.instances import SMALL_SIZES, levelled, not_semidefinite, several_kernels
+from formulations.kernel_learning.masters import NormMaster
 from formulations.kernel_learning.semidefinite_alignment import SemidefiniteAlignment
 from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
@@ -62,6 +63,14 @@ class SchurAlignment(Formulation):
             {"A": W[:n, :n] == t * np.eye(n), "mu": span.a + s.against(Z) + 2 * s.against(W[:n, n:]) == 0},
             domain=[W >> 0, Z >> 0],
         )
+
+    def master(self, s: View) -> NormMaster:
+        """The problem without the matrix inequality."""
+        return NormMaster(Span.plain(s))
+
+    def with_multiplier(self, s: View, Z: np.ndarray, value: float) -> dict[str, object]:
+        """Z with the best W and t for it."""
+        return completed(s, Z)
 
     def repair(self, s: View, dual: Point) -> dict[str, object]:
         """Z positive semi-definite, and the best W and t for it."""

@@ -57,7 +57,7 @@ class SemidefiniteAlignment(Formulation):
         """The problem without the matrix inequality."""
         return NormMaster(Span.plain(s))
 
-    def with_multiplier(self, s: View, Z: np.ndarray) -> dict[str, object]:
+    def with_multiplier(self, s: View, Z: np.ndarray, value: float) -> dict[str, object]:
         """The dual variables that belong to the multiplier of the matrix inequality: itself."""
         return {"Z": Z}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -73,6 +73,12 @@ class SemidefiniteMargin(ABC):
             "t": V[-1, -1] == 0.5,
             "b": s.y @ alpha == 0,
         }
+
+    def with_multipliers(self, s: View, dual: Mapping[str, Any], Z: np.ndarray, tau: float) -> dict[str, object]:
+        """The dual variables that belong to alpha and to the multipliers of a semi-definite K and of its trace."""
+        v = s.y * dual["alpha"]
+        V = np.block([[Z + np.outer(v, v) / 2, -v[:, None] / 2], [-v / 2, np.full((1, 1), 0.5)]])
+        return {**dual, "V": V, "tau": tau}
 
     def repair(self, s: View, dual: Point) -> dict[str, object]:
         """alpha in its polyhedron; Omega - vv'/2 positive semi-definite, and the products that tau demands.

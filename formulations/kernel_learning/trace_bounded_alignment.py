@@ -7,6 +7,7 @@ import numpy as np
 
 from formulations.kernel_learning.cone import Cuts, is_semidefinite, positive_part, raised, without_rounding
 from formulations.kernel_learning.instances import several_kernels
+from formulations.kernel_learning.masters import TraceMaster
 from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal, positive
 from kopt.kernels import Kernel
@@ -61,6 +62,14 @@ class TraceBoundedAlignment(Formulation):
         Z, tau = s.matrix("Z"), cp.Variable(name="tau")
         equations = tau * s.traces - s.against(Z) == Span.plain(s).a
         return Program(cp.Minimize(self.c * s.n * tau), {"mu": equations}, domain=[Z >> 0, tau >= 0])
+
+    def master(self, s: View) -> TraceMaster:
+        """The problem without the matrix inequality."""
+        return TraceMaster(Span.plain(s), s.traces, self.c * s.n)
+
+    def with_multiplier(self, s: View, Z: np.ndarray, value: float) -> dict[str, object]:
+        """The multiplier of the matrix inequality; that of the trace, times the trace, is the value."""
+        return {"Z": Z, "tau": value / (self.c * s.n)}
 
     def repair(self, s: View, dual: Point) -> dict[str, object]:
         """The equations corrected by a combination of the kernels; mixed with a safe point if that leaves the cone."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from formulations.kernel_learning.cone import Cuts, is_semidefinite, positive_part, raised
 from formulations.kernel_learning.instances import not_semidefinite, partly_labelled
+from formulations.kernel_learning.masters import NormMaster
 from formulations.kernel_learning.span import SINGULAR, Span, check_aligned, check_target
 from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Kernel
@@ -78,6 +79,19 @@ class TransductiveAlignment(Formulation):
         length = cp.norm(blocks.span.inverse @ (blocks.span.a + z))
         in_range = [blocks.unseen.T @ z == 0] if blocks.unseen.size else []
         return Program(cp.Minimize(length), domain=[Z >> 0, *in_range], multipliers={"lambda": length / 2})
+
+    def master(self, s: View) -> NormMaster | str:
+        """The problem without the matrix inequality; the reason why it is unbounded, where it is."""
+        blocks = Blocks(s)
+        if blocks.unseen.size:
+            return (
+                "some combinations of the kernels vanish on the training points, so that their weights are not bounded"
+            )
+        return NormMaster(blocks.span)
+
+    def with_multiplier(self, s: View, Z: np.ndarray, value: float) -> dict[str, object]:
+        """The dual variables that belong to the multiplier of the matrix inequality: itself."""
+        return {"Z": Z}
 
     def repair(self, s: View, dual: Point) -> dict[str, object]:
         """The nearest positive semi-definite matrix, made orthogonal to what no training point sees."""

@@ -1,0 +1,161 @@
+"""Margins optimised over all semi-definite combinations of kernels, generated one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from formulations.kernel_learning.cone import raised
+from formulations.kernel_learning.eigenvalue_cuts import Cuts
+from formulations.kernel_learning.masters import TraceMaster
+from formulations.kernel_learning.one_kernel_machine import OneKernelMachine
+from formulations.kernel_learning.saddle_interior_point import SaddleInteriorPoint
+from formulations.kernel_learning.span import Span
+from formulations.kernel_learning.weighted_grams import times
+from kopt.polyhedra import nearby_point
+from kopt.solvers import Problem, RawAnswer, Solver, Watch
+from kopt.solvers.solver import INTERRUPTED
+from kopt.views import ProductView
+
+Vector = np.ndarray
+Matrix = np.ndarray
+
+MOST_ROUNDS = 100
+# A machine, and the search for a better kernel, are solved to these parts of the gap that is left.
+MACHINE, SEARCH = 1e-3, 0.05
+FINEST = 1e-10
+
+
+class KernelGeneration(Solver):
+    r"""max over z  min over mu  of the objective of a machine with the kernel K = sum_k mu_k K_k, K semi-definite.
+
+    The semi-definite combinations of trace c l are the means of their extreme points. For a few of these the best
+    mean, and z, are a saddle point over non-negative weights. For that z the combination of the largest e'K e, e = Jz,
+    is found by eigenvalue cuts, which stay valid from round to round: if it is no larger than those there already, z
+    is optimal, and if it is, it is one more. The multipliers of the cuts make up the multiplier of the matrix
+    inequality, and the two values at z enclose the optimum.
+
+    >>> import kopt
+    >>> from formulations.kernel_learning import SemidefiniteSoftMarginKernelLearning
+    >>> from kopt.kernels import Gaussian, Linear
+    >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}
+    >>> sample = kopt.Sample([[0.0], [1.0], [2.0], [3.0]], [-1, 1, -1, 1], kernel=kernels)
+    >>> solution = kopt.solve(SemidefiniteSoftMarginKernelLearning(C=2.0), sample, method="KERNEL_GENERATION")
+    >>> solution.certificate.holds(1e-6)
+    True
+    """
+
+    name = "KERNEL_GENERATION"
+
+    def place(self, problem: Problem) -> tuple[float, str] | None:
+        """First: conic solvers carry n^2 variables along."""
+        return (-1.0, "a few combinations of the kernels stand for all of them") if _learns(problem) else None
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Duals of machines that learn weights of any sign."""
+        if problem.side != "dual":
+            return "it solves duals only"
+        if not _learns(problem):
+            return "it learns semi-definite combinations, of a formulation with `machine()`, `c` and `with_multipliers`"
+        sample = problem.sample
+        needed = 8 * sample.n**2 * 4 * len(sample.grams)
+        if needed > sample.budget:
+            return f"the kernels and as many combinations take {needed:.3g} bytes, more than {sample.budget:.3g}"
+        machine = _machine(problem)
+        return machine if isinstance(machine, str) else None
+
+    def solve(self, problem: Problem) -> RawAnswer:
+        """Generate kernels until the two values agree."""
+        machine = _machine(problem)
+        assert isinstance(machine, OneKernelMachine)
+        formulation: Any = problem.formulation
+        run = Generation(problem, machine, formulation.c * problem.sample.n)
+        try:
+            status = run.run(problem.tolerance, problem.watch)
+        except KeyboardInterrupt:
+            status = INTERRUPTED
+        if run.best is None:
+            return RawAnswer(status)
+        z, Z, tau = run.best
+        return RawAnswer(status, formulation.with_multipliers(run.s, machine.program.by_name(z), Z, tau))
+
+
+def _learns(problem: Problem) -> bool:
+    return all(hasattr(problem.formulation, name) for name in ("machine", "c", "with_multipliers"))
+
+
+def _machine(problem: Problem) -> OneKernelMachine | str:
+    return OneKernelMachine.read(problem.formulation.machine(), problem.sample)  # type: ignore[attr-defined]
+
+
+class Mixtures:
+    """Some combinations of kernels as matrices, in the form in which a saddle program takes them."""
+
+    def __init__(self, matrices: list[Matrix]) -> None:
+        self.matrices = matrices
+        self.n, self.count = len(matrices[0]), len(matrices)
+        self.diagonals = np.stack([np.diag(K) for K in matrices])
+        self._memory = np.empty((self.n, self.n))
+
+    def images(self, e: Vector) -> Matrix:
+        """K_j e, a row for each."""
+        return np.stack([times(K, e) for K in self.matrices])
+
+    def lower_sum(self, theta: Vector) -> Matrix:
+        """sum_j theta_j K_j, in the same memory each time."""
+        self._memory[:] = 0.0
+        for weight, K in zip(theta, self.matrices, strict=True):
+            self._memory += weight * K
+        return self._memory
+
+
+class Generation:
+    """The combinations so far, the cuts so far, and the best answer.
+
+    trace   of every combination
+    best    z, and the multipliers of the matrix inequality and of the bound on the trace, at the largest lower value
+    """
+
+    def __init__(self, problem: Problem, machine: OneKernelMachine, trace: float) -> None:
+        self.s = ProductView(problem.sample)
+        self.machine, self.trace, self.cuts = machine, trace, Cuts(self.s)
+        self.mixtures = [self.s.mixture(mu) for mu in np.diag(trace / self.s.traces)]
+        self.best: tuple[Vector, Matrix, float] | None = None
+        self.lower = -np.inf
+
+    def run(self, tolerance: float, watch: Watch) -> str:
+        """Machine and search in turn, each as exact as the gap that is left makes sense of."""
+        gap = 1.0
+        for _ in range(MOST_ROUNDS):
+            z, status = self._machine_solved(max(FINEST, MACHINE * gap))
+            if status == "unbounded":
+                return status
+            upper = self._search(z, max(0.1 * tolerance, SEARCH * gap))
+            gap = (upper - self.lower) / (abs(upper) or 1.0)
+            watch.report(upper, self.lower, int(np.count_nonzero(z)))
+            if gap <= 0.1 * tolerance:
+                return "converged"
+        return f"stopped after {MOST_ROUNDS} rounds"
+
+    def _machine_solved(self, accuracy: float) -> tuple[Vector, str]:
+        program = self.machine.saddle(Mixtures([2 * self.machine.factor * K for K in self.mixtures]), 1.0)
+        method = SaddleInteriorPoint(program, accuracy, lambda at, found: None)
+        status = method.run()
+        return nearby_point(method.best.z[: self.machine.size], self.machine.program.feasible), status
+
+    def _search(self, z: Vector, accuracy: float) -> float:
+        """The value with the combinations there are, and with the best one, which is one more of them."""
+        program = self.machine.program
+        e = program.terms[0].J @ z
+        plain = float(-program.linear @ z - z @ (program.shift * z) / 2)
+        q = self.machine.factor * np.array([e @ times(self.s.gram(name), e) for name in self.s.kernels])
+        master = TraceMaster(Span(self.s.frobenius.products, q), self.s.traces, self.trace)
+        self.cuts.run(master, accuracy, Watch())
+        if plain - self.cuts.value > self.lower:
+            self.lower = plain - self.cuts.value
+            self.best = z, self.cuts.Z, self.cuts.value / self.trace
+        known = self.machine.factor * max(float(e @ times(K, e)) for K in self.mixtures)
+        mu = raised(self.s, self.cuts.mu)
+        self.mixtures.append(self.s.mixture(mu * (self.trace / float(self.s.traces @ mu))))
+        return plain - known
