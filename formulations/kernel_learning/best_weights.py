@@ -15,43 +15,45 @@ NONE = 1e-7
 TIGHT = 0.999
 
 
-def best_shares(l: np.ndarray, H: np.ndarray, at: np.ndarray, p: float) -> np.ndarray:
-    """The x >= 0 with ||x||_p = 1 that maximises l'x - 1/2 (x - at)' H (x - at), H positive semi-definite.
+def best_shares(gain: np.ndarray, H: np.ndarray, at: np.ndarray, p: float) -> np.ndarray:
+    """The x >= 0 with ||x||_p = 1 that maximises gain'x - 1/2 (x - at)' H (x - at), H positive semi-definite.
 
-    That is the maximiser with ||x||_p <= 1 where the bound is tight, as it is near the optimum, where every kernel helps.
-    Elsewhere it is scaled to this norm; with p = 1 a number added to each l_k, which changes nothing else, makes it tight.
+    That is the maximiser with ||x||_p <= 1 where the bound is tight, as it is near the optimum,
+    where every kernel helps.
+    Elsewhere it is scaled to this norm; with p = 1 a number added to each gain_k,
+    which changes nothing else, makes it tight.
 
     >>> best_shares(np.array([1.0, 2.0]), np.eye(2), np.array([0.5, 0.5]), p=1.0).round(6).tolist()
     [0.0, 1.0]
     >>> best_shares(np.array([3.0, 4.0]), np.zeros((2, 2)), np.array([0.5, 0.5]), p=2.0).round(6).tolist()
     [0.6, 0.8]
     """
-    x = _maximiser(l, H, at, p)
+    x = _maximiser(gain, H, at, p)
     if p == 1 and np.sum(x) < TIGHT:
-        x = _maximiser(l + 2 * np.max(np.abs(H)) + np.max(np.abs(l)), H, at, p)
+        x = _maximiser(gain + 2 * np.max(np.abs(H)) + np.max(np.abs(gain)), H, at, p)
     size = float(np.sum(x**p) ** (1 / p))
     return x / size if size > 0 else at
 
 
-def _maximiser(l: np.ndarray, H: np.ndarray, at: np.ndarray, p: float) -> np.ndarray:
-    """The x >= 0 with sum_k x_k^p <= 1 that maximises l'x - 1/2 (x - at)' H (x - at), H positive semi-definite.
+def _maximiser(gain: np.ndarray, H: np.ndarray, at: np.ndarray, p: float) -> np.ndarray:
+    """The x >= 0 with sum_k x_k^p <= 1 that maximises gain'x - 1/2 (x - at)' H (x - at), H positive semi-definite.
 
     A primal-dual interior point method; s are the multipliers of x >= 0 and t that of the norm:
 
-        -l + H (x - at) + t p x^(p-1) = s,      s_k x_k -> 0,      t (1 - sum_k x_k^p) -> 0.
+        -gain + H (x - at) + t p x^(p-1) = s,      s_k x_k -> 0,      t (1 - sum_k x_k^p) -> 0.
 
     Where several x are best, as for a kernel that is there twice, it returns one between them.
     """
-    size = float(np.max(np.abs(l))) or 1.0
-    l, H, m = l / size, H / size, len(l)
+    size = float(np.max(np.abs(gain))) or 1.0
+    gain, H, m = gain / size, H / size, len(gain)
     x = np.full(m, 0.5 / m)
     s, t = np.ones(m), 1.0
     for _ in range(MOST_ITERATIONS):
         room = 1 - np.sum(x**p)
         gap = float(s @ x + t * room)
         slope = p * x ** (p - 1)
-        dual = -l + H @ (x - at) + t * slope - s
-        if gap <= ACCURACY * (1 + float(np.abs(l) @ x)) and np.max(np.abs(dual)) <= ACCURACY * (1 + t):
+        dual = -gain + H @ (x - at) + t * slope - s
+        if gap <= ACCURACY * (1 + float(np.abs(gain) @ x)) and np.max(np.abs(dual)) <= ACCURACY * (1 + t):
             break
         aim = CENTRING * gap / (m + 1)
         M = H + np.diag(s / x + t * p * (p - 1) * x ** (p - 2)) + t / room * np.outer(slope, slope)

@@ -5,7 +5,6 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from scipy.optimize import linprog
 
 from formulations.classification.margins import best_offset
 from formulations.classification.soft_margin import SoftMargin
@@ -18,6 +17,7 @@ from formulations.kernel_learning.learnt_margin import (
     spent_length,
     weight_claims,
 )
+from formulations.kernel_learning.least_hinges import least_hinges
 from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, equal, positive
 from kopt.kernels import Kernel
 
@@ -97,17 +97,8 @@ class SoftMarginKernelLearning(Formulation):
 
     def _least(self, s: View, r: np.ndarray, q: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The mu >= 0 with r' mu = c that minimise 1/2 mu' q + C sum_i xi_i: a linear program in mu, b and xi."""
-        n, m = values.shape
-        answer = linprog(
-            np.concatenate([q / r / 2, [0.0], self.C * s.costs]),
-            A_ub=-np.hstack([s.y[:, None] * values / r, s.y[:, None], np.eye(n)]),
-            b_ub=-np.ones(n),
-            A_eq=np.concatenate([np.ones(m), np.zeros(1 + n)])[None],
-            b_eq=[self.c],
-            bounds=[(0, None)] * m + [(None, None)] + [(0, None)] * n,
-        )
-        shares = np.full(m, self.c / m) if answer.x is None else np.maximum(answer.x[:m], 0.0)
-        return np.asarray(shares * (self.c / shares.sum()) / r)
+        units = self.c / r
+        return least_hinges(s.y, values * units, q * units / 2, self.C * s.costs) * units
 
     def decision(self, s: Any, primal: Point) -> np.ndarray:
         """sum_k <w_k, phi_k(x)> + b."""

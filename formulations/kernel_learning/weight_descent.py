@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from formulations.kernel_learning.best_weights import best_shares
 from kopt import Formulation, Sample
@@ -26,7 +25,7 @@ PART, ROUGH = 0.1, 1e-2
 #: A step without the inner solver counts if it leaves no more of the gap than this.
 FALLING = 0.3
 #: Steps, those of a line search, and those in a row that do not bring the gap down after which it ends.
-MOST_STEPS, MOST_TRIALS, PATIENCE = 100, 4, 6
+MOST_STEPS, MOST_TRIALS, SLOW, PATIENCE = 100, 4, 0.9, 6
 #: The share of the budget that the matrix between the points on the margin may take.
 SHARE = 0.25
 #: Added to the diagonal of that matrix, relative to it.
@@ -156,6 +155,8 @@ class _Point:
 
     slope   of c in the objective, without the terms width |c|, and less the multipliers of the sums
     lower   a bound on the optimum for these weights; upper, one on the optimum over all weights
+    recovered   the gap where the weights follow from c, as they do in a certificate: the best for q where these are
+                unique, and otherwise at least as good as mu
     """
 
     c: np.ndarray
@@ -166,15 +167,15 @@ class _Point:
     inner_gap: float
     lower: float
     upper: float
+    recovered: float
 
     @property
     def gap(self) -> float:
         return self.upper - self.lower
 
-    @property
-    def relative_gap(self) -> float:
+    def relative(self, gap: float) -> float:
         size = abs(self.lower)
-        return self.gap / size if size > 0 else np.inf if self.gap > 0 else 0.0
+        return gap / size if size > 0 else np.inf if gap > 0 else 0.0
 
 
 class _Run:
@@ -197,13 +198,11 @@ class _Run:
         for _ in range(MOST_STEPS):
             if at is None:
                 return UNBOUNDED
-            if self.best is None or at.gap < self.best.gap:
-                idle = 0 if self.best is None or at.gap < 0.9 * self.best.gap else idle + 1
+            idle = 0 if self.best is None or at.recovered < SLOW * self.best.recovered else idle + 1
+            if self.best is None or at.recovered < self.best.recovered:
                 self.best = at
-            else:
-                idle += 1
             self._report(at)
-            if self.best.relative_gap <= self.target:
+            if self.best.relative(self.best.recovered) <= self.target:
                 return CONVERGED
             if idle > PATIENCE:
                 return STALLED
@@ -217,7 +216,7 @@ class _Run:
         if ahead.gap <= FALLING * at.gap:
             return ahead
         start = ahead if ahead.inner_gap < at.inner_gap else at
-        tolerance = min(ROUGH, PART * min(at.relative_gap, 1.0))
+        tolerance = min(ROUGH, PART * min(at.relative(at.gap), 1.0))
         tolerance = max(tolerance, PART * self.target)
         rise = float((mu - at.mu) @ at.q)
         step = 1.0
@@ -265,9 +264,14 @@ class _Run:
         q = images @ coefficients
         descent.f, descent.exact = descent.mu @ images, True
         state = descent.state()
-        upper = state.value + float((kernels.best(q) - descent.mu) @ q) / 2
         slope = p.slope(descent.f, descent.c) - (descent.rho[p.group] if len(p.totals) else 0.0)
-        return _Point(descent.c, images, q, descent.mu, slope, state.gap, state.value - state.gap, upper)
+        best, lower = kernels.best(q), state.value - state.gap
+        upper = state.value + float((best - descent.mu) @ q) / 2
+        recovered = upper - lower
+        if kernels.p > 1:
+            descent.f = best @ images
+            recovered = descent.state().gap
+        return _Point(descent.c, images, q, descent.mu, slope, state.gap, lower, upper, recovered)
 
     def _model(self, at: _Point) -> tuple[np.ndarray, np.ndarray]:
         """The weights that are best in the quadratic model at a point, and the coefficients that go with them."""
@@ -282,9 +286,7 @@ class _Run:
         g = at.slope[F] + p.width[F] * np.sign(at.c[F])
         E = (p.group[F][:, None] == np.arange(len(p.totals))).astype(float)
         E = E[:, E.any(axis=0)]
-        solved = cho_solve(
-            cho_factor(A, overwrite_a=True, check_finite=False), np.column_stack([g, V.T, E]), check_finite=False
-        )
+        solved = np.linalg.solve(A, np.column_stack([g, V.T, E]))
         m = len(V)
         PB, X = solved[:, : 1 + m], solved[:, 1 + m :]
         if X.shape[1]:
