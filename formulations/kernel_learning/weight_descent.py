@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.best_weights import best_shares
-from kopt import Formulation, Sample
-from kopt.gram.columns import Columns
-from kopt.gram.mixture import Mixture
-from kopt.separable import SeparableProgram
-from kopt.solvers import Problem, RawAnswer, Solver, Watch
-from kopt.solvers.descent import CONVERGED, STALLED, UNBOUNDED, Descent
+from formulations.kernel_learning.weight_model import model_step
+from formulations.kernel_learning.weighted_machine import Point, WeightedMachine, WeightSet
+from kopt import Formulation
+from kopt.formulation import dual_of
+from kopt.solvers import Problem, RawAnswer, Solver
+from kopt.solvers.descent import CONVERGED, STALLED, UNBOUNDED
 from kopt.solvers.solver import INTERRUPTED
+from kopt.views import ProductView
 
-#: From so many points on it is tried first.
-MANY_POINTS = 2500
+#: Up to FEW_POINTS a conic solver is tried before it; from MANY_POINTS on nothing is.
+FEW_POINTS, MANY_POINTS = 300, 2500
 #: The gap at which it ends, as a part of the tolerance: the certificate measures in its own way.
 ROOM = 0.3
 #: The machine for some weights is solved to this part of the gap that is left, and no more roughly than ROUGH.
 PART, ROUGH = 0.1, 1e-2
-#: A step without the inner solver counts if it leaves no more of the gap than this.
+#: A point is good if it leaves no more of the gap than this.
 FALLING = 0.3
-#: Steps, those of a line search, and those in a row that do not bring the gap down after which it ends.
+#: Where the slope at new weights is against the step, by more than this part of the slope at its beginning, the step
+#: was too long; it is not made shorter by more than SHORTEST at a time.
+OVERSHOT, SHORTEST = 0.5, 0.1
+#: Steps, and weights tried in one. After PATIENCE steps in a row that leave more than SLOW of the gap it ends.
 MOST_STEPS, MOST_TRIALS, SLOW, PATIENCE = 100, 4, 0.9, 6
-#: The share of the budget that the matrix between the points on the margin may take.
-SHARE = 0.25
-#: Added to the diagonal of that matrix, relative to it.
-ROUNDING = 1e-12
 
 
 class WeightDescent(Solver):
@@ -62,30 +60,43 @@ class WeightDescent(Solver):
 
     name = "WEIGHT_DESCENT"
 
-    def place(self, problem: Problem) -> tuple[float, str] | None:
-        """First, where there are many points."""
-        if problem.sample.n > MANY_POINTS:
+    def place(self, problem: Problem) -> tuple[float, str]:
+        """First, where there are many points or no matrix fits into memory."""
+        n, needed = problem.sample.n, 8 * problem.sample.n**2
+        if needed > problem.sample.budget:
+            return -0.6, f"K takes {needed / 1e9:.3g} GB, more than the budget, and it does without"
+        if n > MANY_POINTS:
             return -0.6, f"with more than {MANY_POINTS} points only those on the margin are worth a dense matrix"
-        return 0.5, "the solvers before it failed"
+        if n > FEW_POINTS:
+            return (
+                0.5,
+                f"with more than {FEW_POINTS} points a machine for one kernel is solved faster than a conic program",
+            )
+        return 1.2, "the solvers before it failed"
 
     def accepts(self, problem: Problem) -> str | None:
         """Formulations that name the machine for one kernel, where its dual has the form of `kopt.separable`."""
-        machine = machine_of(problem.formulation)
-        if isinstance(machine, str):
-            return machine
         if problem.side != "dual":
             return "it solves duals only"
-        inner = Problem(machine, problem.sample).separable
+        machine, sample = machine_of(problem.formulation), problem.sample
+        if isinstance(machine, str):
+            return machine
+        needed = 8 * sample.n * len(sample.grams)
+        if needed > sample.budget:
+            return (
+                f"products with {len(sample.grams)} kernels need {needed / 1e9:.3g} GB, more than the budget of "
+                f"{sample.budget / 1e9:.3g} GB"
+            )
+        inner = Problem(machine, sample).separable
         if isinstance(inner, str):
             return f"the machine for one kernel is out of reach: {inner}"
-        if not np.all(inner.source.feasible.rows[2]):
-            return "the dual of the machine for one kernel has rows that are inequalities"
-        needed = 8 * problem.sample.n * len(problem.sample.grams)
-        if needed > problem.sample.budget:
-            return f"the products with each kernel need {needed / 1e9:.3g} GB, more than the budget"
-        if any(not np.any(gram.diagonal > 0) for gram in problem.sample.grams.values()):
-            return "a kernel is 0 everywhere"
-        return None
+        equality = inner.source.feasible.rows[2]
+        if not np.all(equality):
+            return f"{np.sum(~equality)} rows of the dual of the machine for one kernel are inequalities"
+        if set(inner.source.variables) != dual_names(problem):
+            return "the dual has other variables than that of the machine for one kernel"
+        vanishing = [name for name, gram in sample.grams.items() if not np.mean(gram.diagonal) > 0]
+        return f"the kernel {vanishing[0]!r} has the trace 0" if vanishing else None
 
     def solve(self, problem: Problem) -> RawAnswer:
         """Steps until the gap is small enough, or no longer falls."""
@@ -96,9 +107,7 @@ class WeightDescent(Solver):
             status = run.until_solved()
         except KeyboardInterrupt:
             status = INTERRUPTED
-        if run.best is None:
-            return RawAnswer(status)
-        return RawAnswer(status, run.program.source.by_name(run.program.feasible_dual(run.best.c)))
+        return RawAnswer(status, {} if status == UNBOUNDED else run.values)
 
 
 def machine_of(formulation: Formulation) -> Formulation | str:
@@ -107,94 +116,38 @@ def machine_of(formulation: Formulation) -> Formulation | str:
     if not callable(machine) or not all(hasattr(formulation, name) for name in ("c", "p")):
         return "it is for formulations that name a machine for one kernel, and a norm of the weights"
     found = machine()
-    return found if isinstance(found, Formulation) else "what it names is no machine"
+    return found if isinstance(found, Formulation) else f"the machine for one kernel is a {type(found).__name__}"
 
 
-@dataclass(frozen=True, eq=False)
-class _Kernels:
-    """The kernels of a sample, and the weights that are allowed: mu >= 0 with ||(r_k mu_k)||_p <= c."""
-
-    sample: Sample
-    c: float
-    p: float
-
-    @cached_property
-    def grams(self) -> list:
-        return list(self.sample.grams.values())
-
-    @cached_property
-    def r(self) -> np.ndarray:
-        return np.array([np.mean(gram.diagonal) for gram in self.grams])
-
-    def weights(self, shares: np.ndarray) -> np.ndarray:
-        return np.asarray(self.c * shares / self.r)
-
-    @property
-    def even(self) -> np.ndarray:
-        m = len(self.grams)
-        return self.weights(np.full(m, m ** (-1 / self.p)))
-
-    def best(self, q: np.ndarray) -> np.ndarray:
-        """The weights with the largest mu' q."""
-        gains = q / self.r
-        if not np.max(gains) > 0:
-            return self.even
-        if self.p == 1:
-            return self.weights(np.arange(len(q)) == np.argmax(gains))
-        shares = (gains / gains.max()) ** (1 / (self.p - 1))
-        return self.weights(shares / np.sum(shares**self.p) ** (1 / self.p))
-
-    def images(self, coefficients: np.ndarray) -> np.ndarray:
-        """K_k c, a row for each kernel."""
-        return np.stack([gram.product(coefficients) for gram in self.grams])
-
-
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """Coefficients c, the images K_k c, weights, and what is known there, in units of a program to be minimised.
-
-    slope   of c in the objective, without the terms width |c|, and less the multipliers of the sums
-    lower   a bound on the optimum for these weights; upper, one on the optimum over all weights
-    recovered   the gap where the weights follow from c, as they do in a certificate: the best for q where these are
-                unique, and otherwise at least as good as mu
-    """
-
-    c: np.ndarray
-    images: np.ndarray
-    q: np.ndarray
-    mu: np.ndarray
-    slope: np.ndarray
-    inner_gap: float
-    lower: float
-    upper: float
-    recovered: float
-
-    @property
-    def gap(self) -> float:
-        return self.upper - self.lower
-
-    def relative(self, gap: float) -> float:
-        size = abs(self.lower)
-        return gap / size if size > 0 else np.inf if gap > 0 else 0.0
+def dual_names(problem: Problem) -> set[str]:
+    """The names of the dual variables."""
+    view = ProductView(problem.sample)
+    dual = dual_of(problem.formulation, view)
+    return set() if dual is None else {name for name, v in dual.variables.items() if v.id not in view.leaves}
 
 
 class _Run:
     """One attempt; `best` is the point with the smallest gap so far."""
 
     def __init__(self, problem: Problem, machine: Formulation) -> None:
-        self.problem, self.machine = problem, machine
-        formulation = problem.formulation
-        self.kernels = _Kernels(problem.sample, formulation.c, formulation.p)
-        program = Problem(machine, problem.sample).separable
-        assert isinstance(program, SeparableProgram)
-        self.program = program
+        self.problem = problem
+        learner: Any = problem.formulation
+        weights = WeightSet(tuple(problem.sample.grams.values()), learner.c, learner.p)
+        self.machine = WeightedMachine(machine, problem, weights)
         # Where squares of the variables are minimised, conditions hold to the root of the gap.
-        self.target = ROOM * problem.tolerance ** (2 if program.shift.any() else 1)
-        self.best: _Point | None = None
+        self.target = ROOM * problem.tolerance ** (2 if self.machine.program.shift.any() else 1)
+        self.best: Point | None = None
+
+    @property
+    def values(self) -> dict[str, np.ndarray]:
+        """The dual variables of the best point, by name; any that are feasible where there is none yet."""
+        program = self.machine.program
+        c = np.zeros(program.size) if self.best is None else self.best.c
+        return program.source.by_name(program.feasible_dual(c))
 
     def until_solved(self) -> str:
-        at = self._solved(self._descent(self.kernels.even), ROUGH)
-        idle = 0
+        """Steps until the gap is small enough, or no longer falls; the status says why it ended."""
+        at, idle = self.machine.solved(self.machine.weights.even, None, ROUGH), 0
         for _ in range(MOST_STEPS):
             if at is None:
                 return UNBOUNDED
@@ -209,108 +162,28 @@ class _Run:
             at = self._next(at)
         return STALLED
 
-    def _next(self, at: _Point) -> _Point | None:
-        """The point after one step."""
-        mu, c = self._model(at)
-        ahead = self._point(self._descent(mu, self.program.of_dual(self.program.feasible_dual(c))))
+    def _next(self, at: Point) -> Point | None:
+        """What the model predicts where that is good; otherwise the machine solved on the way to its weights."""
+        mu, c = model_step(self.machine, at)
+        ahead = self.machine.point(mu, c)
         if ahead.gap <= FALLING * at.gap:
             return ahead
-        start = ahead if ahead.inner_gap < at.inner_gap else at
-        tolerance = min(ROUGH, PART * min(at.relative(at.gap), 1.0))
-        tolerance = max(tolerance, PART * self.target)
-        rise = float((mu - at.mu) @ at.q)
-        step = 1.0
+        near = ahead if ahead.inner_gap < at.inner_gap else at
+        tolerance = max(PART * self.target, min(ROUGH, PART * at.relative(at.gap)))
+        rise, length = float((mu - at.mu) @ at.q), 1.0
         for _ in range(MOST_TRIALS):
-            trial = at.mu + step * (mu - at.mu)
-            found = self._solved(self._descent(trial, start.c, start.images), tolerance)
+            found = self.machine.solved(at.mu + length * (mu - at.mu), near, tolerance)
             if found is None:
                 return None
-            slope = float((trial - at.mu) @ found.q) / step
-            if slope >= -0.5 * abs(rise) or found.gap < FALLING * at.gap:
+            slope = float((mu - at.mu) @ found.q)
+            if slope >= -OVERSHOT * abs(rise) or found.gap <= FALLING * at.gap:
                 break
-            step *= max(0.1, rise / (rise - slope)) if rise > 0 else 0.25
-            start = found
+            # J' along the way is known at both ends: to where a straight line between them is 0.
+            length *= max(SHORTEST, rise / (rise - slope)) if rise > 0 else SHORTEST
+            near = found
         return found
 
-    def _descent(self, mu: np.ndarray, c: np.ndarray | None = None, images: np.ndarray | None = None) -> Descent:
-        """A descent for the machine with some weights, at c, where K_k c may be known."""
-        program = replace(self.program, gram=Mixture(mu, self.kernels.grams))
-        inner = Problem(self.machine, self.problem.sample, watch=Watch())
-        descent = Descent(program, inner)
-        descent.hand_over = False
-        descent.mu = mu
-        descent.images = None
-        if c is None:
-            descent.begin(None)
-        else:
-            descent.c = c.copy()
-            descent.images = self.kernels.images(program.coefficients(c)) if images is None else images
-            descent.f = mu @ descent.images
-        return descent
-
-    def _solved(self, descent: Descent, tolerance: float) -> _Point | None:
-        descent.problem = replace(descent.problem, tolerance=tolerance)
-        if descent.run() == UNBOUNDED:
-            return None
-        if not descent.exact:
-            descent.refresh()
-        descent.images = None
-        return self._point(descent)
-
-    def _point(self, descent: Descent) -> _Point:
-        p, kernels = self.program, self.kernels
-        coefficients = p.coefficients(descent.c)
-        images = kernels.images(coefficients) if descent.images is None else descent.images
-        q = images @ coefficients
-        descent.f, descent.exact = descent.mu @ images, True
-        state = descent.state()
-        slope = p.slope(descent.f, descent.c) - (descent.rho[p.group] if len(p.totals) else 0.0)
-        best, lower = kernels.best(q), state.value - state.gap
-        upper = state.value + float((best - descent.mu) @ q) / 2
-        recovered = upper - lower
-        if kernels.p > 1:
-            descent.f = best @ images
-            recovered = descent.state().gap
-        return _Point(descent.c, images, q, descent.mu, slope, state.gap, lower, upper, recovered)
-
-    def _model(self, at: _Point) -> tuple[np.ndarray, np.ndarray]:
-        """The weights that are best in the quadratic model at a point, and the coefficients that go with them."""
-        p, kernels = self.program, self.kernels
-        F = self._inside(at)
-        if len(F) == 0:
-            return kernels.best(at.q), at.c
-        A = Columns(Mixture(at.mu, kernels.grams)).block(p.points[F], single=False)
-        A = np.array(A)
-        A[np.diag_indices(len(F))] += p.shift[F] + ROUNDING * np.mean(np.diag(A)) * len(F)
-        V = at.images[:, p.points[F]]
-        g = at.slope[F] + p.width[F] * np.sign(at.c[F])
-        E = (p.group[F][:, None] == np.arange(len(p.totals))).astype(float)
-        E = E[:, E.any(axis=0)]
-        solved = np.linalg.solve(A, np.column_stack([g, V.T, E]))
-        m = len(V)
-        PB, X = solved[:, : 1 + m], solved[:, 1 + m :]
-        if X.shape[1]:
-            PB = PB - X @ np.linalg.solve(E.T @ X, E.T @ PB)
-        dc, PV = -PB[:, 0], PB[:, 1:]
-        unit = kernels.c / kernels.r
-        H = V @ PV * np.outer(unit, unit)
-        at_shares = at.mu / unit
-        shares = best_shares((at.q / 2 + V @ dc) * unit, (H + H.T) / 2, at_shares, kernels.p)
-        mu = kernels.weights(shares)
-        c = at.c.copy()
-        c[F] = np.clip(c[F] + dc - PV @ (mu - at.mu), p.lower[F], p.upper[F])
-        return mu, c
-
-    def _inside(self, at: _Point) -> np.ndarray:
-        """The coefficients that may move: between their bounds, or at one from which their slope takes them away."""
-        p = self.program
-        inside = (p.lower < at.c) & (at.c < p.upper) & ((at.c != 0) | (p.width == 0))
-        leaving = np.where(at.c <= p.lower, at.slope < 0, (at.c >= p.upper) & (at.slope > 0)) & (p.width == 0)
-        F = np.flatnonzero(inside | leaving)
-        most = int(np.sqrt(SHARE * self.problem.sample.budget / 8))
-        return F if len(F) <= most else np.sort(np.random.default_rng(0).permutation(F)[:most])
-
-    def _report(self, at: _Point) -> None:
-        value = self.program.source.map_of_values
-        lower, upper = (value(self.program.factor * each) for each in (at.upper, at.lower))
-        self.problem.watch.report(upper, lower, int(np.count_nonzero(at.c)))
+    def _report(self, at: Point) -> None:
+        program = self.machine.program
+        primal, dual = (program.source.map_of_values(program.factor * value) for value in (at.lower, at.upper))
+        self.problem.watch.report(primal, dual, int(np.count_nonzero(at.c)))

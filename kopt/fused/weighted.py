@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ class FusedWeighted:
         self.terms = list(zip(weights, parts, strict=True))
 
     @classmethod
-    def of(cls, weights: Sequence[float], grams: Sequence[tuple[Any, Any]]) -> FusedWeighted | None:
+    def of(cls, weights: Sequence[float], grams: Iterable[tuple[Any, Any]]) -> FusedWeighted | None:
         """From the compiled values of each part, or else its features; None where a part has neither."""
         parts = [_compiled(fused, features) for fused, features in grams]
         return None if any(part is None for part in parts) else cls(weights, parts)

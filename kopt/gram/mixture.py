@@ -30,6 +30,7 @@ class Mixture(Gram):
 
     def __init__(self, weights: ArrayLike, grams: Sequence[Gram]) -> None:
         self.parts = [(float(mu), gram) for mu, gram in zip(np.asarray(weights), grams, strict=True) if mu]
+        self.count = len(grams)
         self.X, self.kernel = grams[0].X, Weighted.of(weights, [gram.kernel for gram in grams])
         self.block_bytes, self.budget = grams[0].block_bytes, grams[0].budget
         self._last = None
@@ -59,7 +60,7 @@ class Mixture(Gram):
     def dense(self) -> Matrix:
         """The matrix K; those of the parts are kept where all of them are small beside the budget."""
         self._afford("K", self.n, "products, rows and low-rank methods do not form it")
-        kept = 8 * self.n**2 * len(self.kernel.kernels) <= SHARE * self.budget
+        kept = 8 * self.n**2 * self.count <= SHARE * self.budget
         K = np.zeros((self.n, self.n))
         for mu, gram in self.parts:
             if kept:
