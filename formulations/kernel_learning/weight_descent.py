@@ -134,8 +134,9 @@ class _Run:
         learner: Any = problem.formulation
         weights = WeightSet(tuple(problem.sample.grams.values()), learner.c, learner.p)
         self.machine = WeightedMachine(machine, problem, weights)
-        # Where squares of the variables are minimised, conditions hold to the root of the gap.
-        self.target = ROOM * problem.tolerance ** (2 if self.machine.program.shift.any() else 1)
+        self.enough = self.target = ROOM * problem.tolerance
+        if self.machine.program.shift.any():  # conditions hold to the root of the gap, as far as rounding lets it fall
+            self.target *= problem.tolerance
         self.best: Point | None = None
 
     @property
@@ -155,7 +156,8 @@ class _Run:
             if self.best is None or at.recovered < self.best.recovered:
                 self.best = at
             self._report(at)
-            if self.best.relative(self.best.recovered) <= self.target:
+            left = self.best.relative(self.best.recovered)
+            if left <= self.target or (left <= self.enough and idle):
                 return CONVERGED
             if idle > PATIENCE:
                 return STALLED
