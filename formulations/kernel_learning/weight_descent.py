@@ -157,7 +157,7 @@ class _Run:
                 self.best = at
             self._report(at)
             left = self.best.relative(self.best.recovered)
-            if left <= self.target or (left <= self.enough and idle):
+            if left <= self.target or (left <= self.enough and idle > 1):
                 return CONVERGED
             if idle > PATIENCE:
                 return STALLED

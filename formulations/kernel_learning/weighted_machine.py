@@ -9,6 +9,7 @@ import numpy as np
 
 from kopt import Formulation
 from kopt.gram import Gram
+from kopt.gram.gram import MANY_ENTRIES
 from kopt.gram.mixture import Mixture
 from kopt.separable import SeparableProgram
 from kopt.solvers import Problem, Watch
@@ -48,7 +49,15 @@ class WeightSet:
 
     def images(self, coefficients: Vector) -> Vector:
         """K_k c, a row for each kernel."""
-        return np.stack([gram.product(coefficients) for gram in self.grams])
+        return np.stack([_product(gram, coefficients) for gram in self.grams])
+
+
+def _product(gram: Gram, c: Vector) -> Vector:
+    """K c, in compiled code where there is no matrix: it has been loaded already, for decomposition."""
+    support = np.flatnonzero(c)
+    if "dense" in vars(gram) or gram.n * len(support) > MANY_ENTRIES or gram.features is not None or gram.fused is None:
+        return gram.product(c)
+    return np.asarray(gram.fused.product(support, c[support]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from kopt.kernels import Weighted
 from kopt.kernels.points import Matrix, blocks
 
 #: The share of the budget that the matrices K_k may take together for each of them to be kept.
-SHARE = 0.5
+SHARE = 0.1
 #: Bytes of rows of one matrix that are held beside the sum.
 BLOCK_BYTES = 32_000_000
 
@@ -62,12 +62,15 @@ class Mixture(Gram):
         self._afford("K", self.n, "products, rows and low-rank methods do not form it")
         kept = 8 * self.n**2 * self.count <= SHARE * self.budget
         K = np.zeros((self.n, self.n))
-        for mu, gram in self.parts:
-            if kept:
+        if kept:
+            for mu, gram in self.parts:
                 K += mu * gram.dense
-                continue
-            for rows in blocks(self.n, BLOCK_BYTES // (8 * self.n)):
-                K[rows] += mu * gram.block(rows, slice(None))
+        elif self.fused is not None:
+            self.fused.block(np.arange(self.n), K)
+        else:
+            for mu, gram in self.parts:
+                for rows in blocks(self.n, BLOCK_BYTES // (8 * self.n)):
+                    K[rows] += mu * gram.block(rows, slice(None))
         K.flags.writeable = False
         return K
 
