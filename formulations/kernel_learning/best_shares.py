@@ -4,77 +4,53 @@ from __future__ import annotations
 
 import numpy as np
 
-#: Complementarity that is left, relative to the terms of the objective.
+#: What complementarity and the residuals may leave, relative to the objective.
 ACCURACY = 1e-14
-#: How much faster than the gap the products of the next point are to fall; how much of the way to a bound a step goes.
+#: The part of complementarity that a step aims at; how much of the way to a bound it goes.
 CENTRING, STEP = 0.1, 0.95
-MOST_ITERATIONS, MOST_HALVINGS = 80, 40
+MOST_ITERATIONS = 100
 #: With p = 1 a share below this, which the model pushes further down, is none.
 NONE = 1e-7
-#: A bound is tight where this much of it is used.
-TIGHT = 0.999
 
 
 def best_shares(gain: np.ndarray, H: np.ndarray, at: np.ndarray, p: float) -> np.ndarray:
     """The x >= 0 with ||x||_p = 1 that maximises gain'x - 1/2 (x - at)' H (x - at), H positive semi-definite.
 
-    That is the maximiser with ||x||_p <= 1 where the bound is tight, as it is near the optimum,
-    where every kernel helps.
-    Elsewhere it is scaled to this norm; with p = 1 a number added to each gain_k,
-    which changes nothing else, makes it tight.
+    A primal-dual interior point method; s are the multipliers of x >= 0 and t that of the norm:
+
+        -gain + H (x - at) + t p x^(p-1) = s,      s_k x_k -> 0,      sum_k x_k^p = 1.
+
+    Where several x are best, as for a kernel that is there twice, it returns one between them.
 
     >>> best_shares(np.array([1.0, 2.0]), np.eye(2), np.array([0.5, 0.5]), p=1.0).round(6).tolist()
     [0.0, 1.0]
     >>> best_shares(np.array([3.0, 4.0]), np.zeros((2, 2)), np.array([0.5, 0.5]), p=2.0).round(6).tolist()
     [0.6, 0.8]
     """
-    x = _maximiser(gain, H, at, p)
-    if p == 1 and np.sum(x) < TIGHT:
-        x = _maximiser(gain + 2 * np.max(np.abs(H)) + np.max(np.abs(gain)), H, at, p)
-    size = float(np.sum(x**p) ** (1 / p))
-    return x / size if size > 0 else at
-
-
-def _maximiser(gain: np.ndarray, H: np.ndarray, at: np.ndarray, p: float) -> np.ndarray:
-    """The x >= 0 with sum_k x_k^p <= 1 that maximises gain'x - 1/2 (x - at)' H (x - at), H positive semi-definite.
-
-    A primal-dual interior point method; s are the multipliers of x >= 0 and t that of the norm:
-
-        -gain + H (x - at) + t p x^(p-1) = s,      s_k x_k -> 0,      t (1 - sum_k x_k^p) -> 0.
-
-    Where several x are best, as for a kernel that is there twice, it returns one between them.
-    """
     size = float(np.max(np.abs(gain))) or 1.0
     gain, H, m = gain / size, H / size, len(gain)
-    x = np.full(m, 0.5 / m)
-    s, t = np.ones(m), 1.0
+    x, s, t = np.full(m, m ** (-1 / p)), np.ones(m), 1.0
     for _ in range(MOST_ITERATIONS):
-        room = 1 - np.sum(x**p)
-        gap = float(s @ x + t * room)
-        slope = p * x ** (p - 1)
-        dual = -gain + H @ (x - at) + t * slope - s
-        if gap <= ACCURACY * (1 + float(np.abs(gain) @ x)) and np.max(np.abs(dual)) <= ACCURACY * (1 + t):
+        slope, curvature = p * x ** (p - 1), p * (p - 1) * x ** (p - 2)
+        missed, dual = np.sum(x**p) - 1, -gain + H @ (x - at) + t * slope - s
+        left = max(float(s @ x), abs(float(missed)), float(np.max(np.abs(dual))) / (1 + float(np.max(np.abs(H)))))
+        if left <= ACCURACY * (1 + abs(t)):
             break
-        aim = CENTRING * gap / (m + 1)
-        M = H + np.diag(s / x + t * p * (p - 1) * x ** (p - 2)) + t / room * np.outer(slope, slope)
-        right = -(dual + s - aim / x + (aim / room - t) * slope)
-        dx = np.linalg.lstsq(M, right, rcond=None)[0]
+        aim = CENTRING * float(s @ x) / m
+        M = np.zeros((m + 1, m + 1))
+        # where the norm is not worth its bound, t < 0, the problem with the equality is not convex
+        M[:m, :m] = H + np.diag(s / x + max(t, 0.0) * curvature)
+        M[m, :m] = M[:m, m] = slope
+        unit = np.append(1 / np.sqrt(np.diag(M)[:m]), 1.0)
+        right = np.append(-dual - s + aim / x, -missed)
+        step = unit * np.linalg.lstsq(unit[:, None] * M * unit, unit * right, rcond=None)[0]
+        dx, dt = step[:m], step[m]
         ds = (aim - s * dx) / x - s
-        dt = (aim + t * (slope @ dx)) / room - t
-        length = STEP * min(1 / STEP, _room(x, dx), _room(s, ds), _room(np.array([t]), np.array([dt])))
-        before = x
-        for _ in range(MOST_HALVINGS):
-            x = before + length * dx
-            if np.sum(x**p) < 1:
-                break
-            length /= 2
-        else:
-            x = before
-            break
-        s, t = s + length * ds, t + length * dt
+        length = min(1.0, STEP * _room(x, dx), STEP * _room(s, ds))
+        x, s, t = x + length * dx, s + length * ds, t + length * dt
     if p == 1:
         x = np.where((x < NONE) & (s > x), 0.0, x)
-    return x
+    return np.asarray(x / np.sum(x**p) ** (1 / p))
 
 
 def _room(values: np.ndarray, step: np.ndarray) -> float:

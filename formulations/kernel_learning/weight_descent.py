@@ -20,7 +20,7 @@ FEW_POINTS, MANY_POINTS = 300, 2500
 #: The gap at which it ends, as a part of the tolerance: the certificate measures in its own way.
 ROOM = 0.3
 #: The machine for some weights is solved to this part of the gap that is left, and no more roughly than ROUGH.
-PART, ROUGH = 0.1, 1e-2
+PART, ROUGH = 0.01, 1e-3
 #: A point is good if it leaves no more of the gap than this.
 FALLING = 0.3
 #: Where the slope at new weights is against the step, by more than this part of the slope at its beginning, the step
