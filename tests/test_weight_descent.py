@@ -93,6 +93,21 @@ class TestDegenerate:
         sample = sample.relabelled(np.where(np.arange(40) % 2, 1.0, -1.0))
         assert solve(SoftMarginKernelLearning(C=1e-4), sample).certificate.holds(CERTIFIED)
 
+    @pytest.mark.parametrize(("C", "p"), [(0.01, 1.0), (1.0, 1.0), (10.0, 1.0), (1.0, 1.1)])
+    def test_a_kernel_of_rank_one_for_each_coordinate(self, C, p):
+        # the sum is singular: c is not unique, and neither is the slope in a weight that is 0
+        sample = classes(200)
+        X = np.hstack([sample.X, np.random.default_rng(1).standard_normal((200, 4))])
+        K = {f"x_{j}": np.outer(X[:, j], X[:, j]) for j in range(8)}
+        found = solve(SoftMarginKernelLearning(C=C, p=p), Sample.from_gram(K, sample.y))
+        assert found.certificate.holds(CERTIFIED)
+
+    @pytest.mark.parametrize("p", [1.0, 1.2])
+    def test_many_kernels_that_are_nearly_alike(self, p):
+        kernels = {f"{sigma:.3f}": Gaussian(sigma=float(sigma)) for sigma in np.geomspace(0.1, 10.0, 60)}
+        found = solve(SoftMarginKernelLearning(p=p), classes(150, kernels))
+        assert found.certificate.holds(CERTIFIED)
+
     def test_duplicated_points(self):
         sample = classes(30)
         again = Sample(np.vstack([sample.X] * 2), np.append(sample.y, sample.y), kernel=dict(KERNELS))

@@ -19,15 +19,16 @@ from kopt.views import ProductView
 FEW_POINTS, MANY_POINTS = 300, 2500
 #: The gap at which it ends, as a part of the tolerance: the certificate measures in its own way.
 ROOM = 0.3
-#: The machine for some weights is solved to this part of the gap that is left, and no more roughly than ROUGH.
-PART, ROUGH = 0.01, 1e-3
+#: The machine for some weights is solved to this part of the gap that is left, and no more roughly than ROUGH;
+#: more exactly after each step that has not brought the gap down.
+PART, ROUGH, MORE_EXACTLY = 0.01, 1e-3, 0.3
 #: A point is good if it leaves no more of the gap than this.
 FALLING = 0.3
 #: Where the slope at new weights is against the step, by more than this part of the slope at its beginning, the step
 #: was too long; it is not made shorter by more than SHORTEST at a time.
 OVERSHOT, SHORTEST = 0.5, 0.1
 #: Steps, and weights tried in one. After PATIENCE steps in a row that leave more than SLOW of the gap it ends.
-MOST_STEPS, MOST_TRIALS, SLOW, PATIENCE = 100, 4, 0.9, 6
+MOST_STEPS, MOST_TRIALS, SLOW, PATIENCE = 100, 4, 0.9, 12
 
 
 class WeightDescent(Solver):
@@ -161,17 +162,17 @@ class _Run:
                 return CONVERGED
             if idle > PATIENCE:
                 return STALLED
-            at = self._next(at)
+            at = self._next(at, PART * MORE_EXACTLY**idle)
         return STALLED
 
-    def _next(self, at: Point) -> Point | None:
+    def _next(self, at: Point, part: float) -> Point | None:
         """What the model predicts where that is good; otherwise the machine solved on the way to its weights."""
         mu, c = model_step(self.machine, at)
         ahead = self.machine.point(mu, c)
         if ahead.gap <= FALLING * at.gap:
             return ahead
         near = ahead if ahead.inner_gap < at.inner_gap else at
-        tolerance = max(PART * self.target, min(ROUGH, PART * at.relative(at.gap)))
+        tolerance = max(part * self.target, min(ROUGH, part * at.relative(at.gap)))
         rise, length = float((mu - at.mu) @ at.q), 1.0
         for _ in range(MOST_TRIALS):
             found = self.machine.solved(at.mu + length * (mu - at.mu), near, tolerance)
