@@ -21,7 +21,7 @@ FEW_POINTS, MANY_POINTS = 300, 2500
 ROOM = 0.3
 #: The machine for some weights is solved to this part of the gap that is left, and no more roughly than ROUGH;
 #: more exactly after each step that has not brought the gap down.
-PART, ROUGH, MORE_EXACTLY = 0.01, 1e-3, 0.3
+PART, ROUGH, MORE_EXACTLY = 0.03, 1e-2, 0.1
 #: A point is good if it leaves no more of the gap than this.
 FALLING = 0.3
 #: Where the slope at new weights is against the step, by more than this part of the slope at its beginning, the step
