@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from kopt import InputError
+from kopt.fused import weighted
+from kopt.fused.features import FusedFeatures
 from kopt.fused.gaussian import MANY_FEATURES, FusedGaussian
 from kopt.fused.threads import threads
 from kopt.gram import Gram
 from kopt.gram.columns import Columns
-from kopt.kernels import Gaussian, Linear, Polynomial
+from kopt.kernels import Gaussian, Laplacian, Linear, Polynomial, Weighted
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -185,3 +187,50 @@ def test_a_number_of_threads_that_is_none_is_refused(monkeypatch, given):
     monkeypatch.setenv("KOPT_THREADS", given)
     with pytest.raises(InputError, match=f"KOPT_THREADS is '{given}'. Give the number"):
         threads()
+
+
+class TestWeighted:
+    """Sums of compiled kernels and features against matrices."""
+
+    @pytest.fixture(params=["at once", "in pieces"])
+    def setting(self, request, monkeypatch):
+        if request.param == "in pieces":
+            monkeypatch.setattr(weighted, "BLOCK_BYTES", 3 * 8 * 40)
+        X = drawn(40, 3)
+        kernel = Weighted(
+            (0.5, 2.0, 0.0, 0.3), (Gaussian(sigma=1.0), Gaussian(sigma=0.4), Laplacian(sigma=1.0), Linear())
+        )
+        return X, kernel(X), kernel.fused(X)
+
+    def test_everything_that_is_asked_of_it(self, setting):
+        _, K, fused = setting
+        rng = np.random.default_rng(0)
+        where, of = rng.permutation(40)[:17], np.array([3, 5, 39])
+        c = rng.standard_normal(17)
+        np.testing.assert_allclose(fused.product(where, c), K[:, where] @ c, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(fused.values(of, where, c), K[np.ix_(of, where)] @ c, rtol=1e-12, atol=1e-13)
+        near = 20 * fused.single_error
+        out = np.ones(40)
+        fused.add(where, c, out)
+        np.testing.assert_allclose(out - 1, K[:, where] @ c, atol=near)
+        np.testing.assert_allclose(fused.block(where, np.empty((17, 17))), K[np.ix_(where, where)], rtol=1e-12)
+        rows = np.empty((17, 40), np.float32)
+        fused.rows(where, rows)
+        np.testing.assert_allclose(rows, K[where], atol=near)
+
+    def test_rows_of_a_block(self):
+        V = drawn(40, 3)
+        K, where, rows = naive(V), np.arange(1, 30, 2), np.array([0, 7, 21, 22, 39])
+        out = FusedGaussian(V).block(where, np.empty((5, 15)), rows)
+        np.testing.assert_allclose(out, K[np.ix_(rows, where)], rtol=1e-12)
+        out = FusedFeatures(V).block(where, np.empty((5, 15)), rows)
+        np.testing.assert_allclose(out, V[rows] @ V[where].T, rtol=1e-12)
+
+    def test_slow_from_so_many_multiplications_on(self):
+        few, many = (Weighted((1.0,) * m, (Gaussian(sigma=1.0),) * m).fused(drawn(9, 20)) for m in (3, 4))
+        assert not few.slow
+        assert many.slow
+
+    def test_none_where_a_kernel_has_none(self):
+        assert Weighted((1.0, 1.0), (Gaussian(sigma=1.0), Laplacian(sigma=1.0))).fused(drawn(9, 2)) is None
+        assert Weighted((0.0,), (Gaussian(sigma=1.0),)).fused(drawn(9, 2)) is None

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from formulations.classification.margins import best_offset
+from formulations.kernel_learning.least_hinges import least_hinges
 
 # What HiGHS and Clarabel are asked for; the certificate says what it is worth.
 SIMPLEX = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
@@ -36,6 +37,11 @@ class Directions:
     lower: float
     G: np.ndarray
     inside: np.ndarray
+
+    @property
+    def plain(self) -> bool:
+        """Whether x >= 0 and sum x = 1 is all."""
+        return self.lower == 0 and len(self.G) == 0 and bool(np.all(self.r == 1))
 
     @property
     def margins(self) -> np.ndarray:
@@ -125,6 +131,8 @@ class Hinges(Completion):
 
     def weights(self, directions: Directions) -> np.ndarray:
         """Minimise 1/2 q'x + sum_i price_i xi_i: a linear program."""
+        if directions.plain:
+            return least_hinges(self.y, directions.values, directions.q / 2, self.price)
         n = len(self.y)
         rows = sp.hstack([sp.csr_array(directions.margins), sp.eye_array(n)])
         cost = np.concatenate([directions.q / 2, [0.0], self.price])
@@ -147,6 +155,8 @@ class SquaredHinges(Completion):
 
     def weights(self, directions: Directions) -> np.ndarray:
         """Minimise 1/2 q'x + 1/2 sum_i price_i xi_i^2: a quadratic program."""
+        if directions.plain:
+            return least_hinges(self.y, directions.values, directions.q / 2, self.price, power=2)
         return directions.quadratic(self.price)
 
     def rest(self, f: np.ndarray) -> tuple[float, dict[str, Any]]:

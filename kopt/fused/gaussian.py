@@ -46,9 +46,14 @@ class FusedGaussian:
         self.columns32 = _columns(self.V32, self.half32, np.arange(len(V)))
 
     @property
+    def work(self) -> int:
+        """Multiplications for the exponent of an entry."""
+        return self.V.shape[1]
+
+    @property
     def slow(self) -> bool:
         """Whether an entry takes longer to compute than to read from memory."""
-        return self.V.shape[1] >= SLOW_FEATURES
+        return self.work >= SLOW_FEATURES
 
     @property
     def single_error(self) -> float:
@@ -103,18 +108,12 @@ class FusedGaussian:
         rows = _in_fours(where)
         over_ranges(lambda a, b: _block(self.V32, self.half32, rows, *self.columns32, a, b, out), len(out))
 
-    def part(self, rows: slice, columns: slice, out: Vector) -> None:
-        """Write the part of K between two ranges of points, in double precision."""
-        count = np.arange(len(self.V))
-        fours, packed = _in_fours(count[rows]), _columns(self.V, self.half, count[columns])
-        over_ranges(lambda a, b: _block(self.V, self.half, fours, *packed, a, b, out), len(out))
-
-    def block(self, where: Indices, out: NDArray[Any]) -> NDArray[Any]:
-        """The matrix between some points, in the precision of the memory that is given for it."""
+    def block(self, where: Indices, out: NDArray[Any], rows: Indices | None = None) -> NDArray[Any]:
+        """The matrix between some points, or some rows of it, in the precision of the memory that is given for it."""
         single = out.dtype == np.float32
         V, half = (self.V32, self.half32) if single else (self.V, self.half)
-        rows, columns = _in_fours(where), _columns(V, half, where)
-        over_ranges(lambda a, b: _block(V, half, rows, *columns, a, b, out), len(out))
+        fours, columns = _in_fours(where if rows is None else rows), _columns(V, half, where)
+        over_ranges(lambda a, b: _block(V, half, fours, *columns, a, b, out), len(out))
         return out
 
     def add_lower(self, factor: float, out: Vector) -> None:

@@ -110,7 +110,8 @@ class Gram:
         if "dense" in self.__dict__:
             out[:] = self.dense[rows, columns]
         elif self.fused is not None:
-            self.fused.part(rows, columns, out)
+            count = np.arange(self.n)
+            self.fused.block(count[columns], out, count[rows])
         else:
             out[:] = self._values(self.X[rows], self.X[columns])
         return out

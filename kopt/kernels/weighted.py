@@ -103,3 +103,13 @@ class Weighted(Composite):
         if not parts or any(F is None for _, F in parts):
             return None
         return np.hstack([np.sqrt(weight) * F for weight, F in parts])
+
+    def fused(self, X: Points) -> Any:
+        """In compiled code where all kernels are, or have features."""
+        from kopt.fused.weighted import FusedWeighted
+
+        if not self.present:
+            return None
+        weights, kernels = zip(*self.present, strict=True)
+        compiled = ((kernel.fused(X), kernel.features(X)) for kernel in kernels)
+        return FusedWeighted.of(weights, compiled)
