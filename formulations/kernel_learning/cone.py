@@ -105,11 +105,14 @@ class Cuts:
         return mu
 
     def _rows(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """-v' K(D x) v <= v' K(base) v for every column v, each divided by its largest number."""
+        """-v' K(D x) v <= v' K(base) v for every column v, each divided by its largest number.
+
+        Vectors on which all kernels vanish, up to rounding, cut nothing off.
+        """
         images = np.column_stack([np.sum(V * (self.s.gram(name) @ V), axis=0) for name in self.s.kernels])
         rows, limits = -images @ self.D, images @ self.base
         size = np.max(np.abs(rows), axis=1, initial=0.0)
-        seen = size > 0
+        seen = size > ROUNDING * len(V) * np.max(self.s.traces @ np.abs(self.D), initial=0.0)
         return rows[seen] / size[seen, None], limits[seen] / size[seen]
 
 

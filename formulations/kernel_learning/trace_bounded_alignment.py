@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.cone import Cuts, is_semidefinite, positive_part, raised, without_rounding
+from formulations.kernel_learning.cone import Cuts, positive_part, raised, without_rounding
 from formulations.kernel_learning.instances import several_kernels
 from formulations.kernel_learning.masters import TraceMaster
 from formulations.kernel_learning.span import Span, check_aligned, check_target
@@ -14,6 +14,7 @@ from kopt.kernels import Kernel
 
 # tau I - yy' / ||y||^2 is positive definite for tau > 1; any such tau serves.
 SAFE = 2.0
+EPS = float(np.finfo(float).eps)
 
 
 class TraceBoundedAlignment(Formulation):
@@ -75,9 +76,9 @@ class TraceBoundedAlignment(Formulation):
         """The equations corrected by a combination of the kernels; mixed with a safe point if that leaves the cone."""
         span, tau, Z = Span.plain(s), max(0.0, float(dual.tau)), positive_part(dual.Z)
         Z = Z + s.mixture(span.solve(tau * s.traces - s.against(Z) - span.a))
-        if is_semidefinite(Z):
-            return {"Z": Z, "tau": tau}
-        lacking = max(0.0, -float(np.linalg.eigvalsh(Z)[0]))
+        values = np.linalg.eigvalsh(Z)
+        # Exactly in the cone: a large K would make a difference of what rounding leaves out.
+        lacking = max(0.0, EPS * s.n * float(np.max(np.abs(values))) - float(values[0]))
         share = lacking / (lacking + SAFE - 1)
         safe = SAFE * np.eye(s.n) - np.outer(s.y, s.y) / (s.y @ s.y)
         return {"Z": (1 - share) * Z + share * safe, "tau": (1 - share) * tau + share * SAFE}
