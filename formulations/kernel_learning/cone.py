@@ -1,21 +1,12 @@
 """Points of the cone of positive semi-definite matrices near given ones."""
 
-from dataclasses import dataclass, field
-from typing import Any
-
 import numpy as np
-from scipy.optimize import linprog
 
 from kopt import View
 
 # A combination counts as positive semi-definite if no eigenvalue is below this, relative to its size.
 ROUNDING = 1e-13
 MOST_STEPS = 60
-# A linear program is cut by so many eigenvectors at once, and so many times.
-VECTORS_AT_ONCE = 4
-MOST_CUTS = 200
-# The tightest tolerance that the solver of linear programs takes.
-TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 # Negative eigenvalues count beside the most negative one from this fraction of it.
 COUNTS = 1e-3
 # Singular values of some matrices of length 1 that count as 0.
@@ -32,10 +23,15 @@ def positive_part(Z: np.ndarray) -> np.ndarray:
     return np.asarray(kept @ kept.T)
 
 
+def rounding_of(K: np.ndarray, rounding: float = ROUNDING) -> float:
+    """The size of an eigenvalue that may be rounding."""
+    return rounding * len(K) * float(np.max(np.abs(np.diag(K)), initial=1e-300))
+
+
 def is_semidefinite(K: np.ndarray, rounding: float = ROUNDING) -> bool:
     """Whether no eigenvalue is negative beyond rounding."""
     shifted = K.copy()
-    shifted[np.diag_indices(len(K))] += rounding * len(K) * float(np.max(np.abs(np.diag(K)), initial=1e-300))
+    shifted[np.diag_indices(len(K))] += rounding_of(K, rounding)
     try:
         np.linalg.cholesky(shifted)
     except np.linalg.LinAlgError:
@@ -69,51 +65,6 @@ def without_rounding(s: View, mu: np.ndarray) -> np.ndarray:
     """The weights, 0 where a kernel has less than the last digits of the combination."""
     sizes = np.abs(mu) * s.traces
     return np.where(sizes > ROUNDING * np.max(sizes, initial=0.0), mu, 0.0)
-
-
-@dataclass(frozen=True)
-class Cuts:
-    """min cost' x over A x <= b such that the combination of the kernels with mu = base + D x is semi-definite.
-
-    Every vector v cuts off the weights with v' K v < 0: a linear program, to which the eigenvectors of the negative
-    eigenvalues at its solution are added until there is none.
-    """
-
-    s: View
-    base: np.ndarray
-    D: np.ndarray
-    cost: np.ndarray
-    A: np.ndarray
-    b: np.ndarray
-    bounds: list[tuple[float | None, float | None]] = field(default_factory=lambda: [(None, None)])
-
-    def solved(self, V: np.ndarray) -> np.ndarray:
-        """The weights, beginning with the columns of V as cuts; semi-definite up to the rounding of the programs."""
-        A, b, mu = self.A, self.b, self.base
-        for _ in range(MOST_CUTS):
-            rows, limits = self._rows(V)
-            A, b = np.vstack([A, rows]), np.append(b, limits)
-            answer: Any = linprog(self.cost, A_ub=A, b_ub=b, bounds=self.bounds, options=TIGHT)
-            if answer.x is None:
-                return mu
-            mu = self.base + self.D @ answer.x
-            K = self.s.mixture(mu)
-            if is_semidefinite(K):
-                return mu
-            values, vectors = np.linalg.eigh(K)
-            V = vectors[:, : max(1, min(VECTORS_AT_ONCE, int(np.sum(values < 0))))]
-        return mu
-
-    def _rows(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """-v' K(D x) v <= v' K(base) v for every column v, each divided by its largest number.
-
-        Vectors on which all kernels vanish, up to rounding, cut nothing off.
-        """
-        images = np.column_stack([np.sum(V * (self.s.gram(name) @ V), axis=0) for name in self.s.kernels])
-        rows, limits = -images @ self.D, images @ self.base
-        size = np.max(np.abs(rows), axis=1, initial=0.0)
-        seen = size > ROUNDING * len(V) * np.max(self.s.traces @ np.abs(self.D), initial=0.0)
-        return rows[seen] / size[seen, None], limits[seen] / size[seen]
 
 
 def most_negative(K: np.ndarray, most: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.cone import inside
+from formulations.kernel_learning.cone import inside, rounding_of
 from formulations.kernel_learning.masters import Master
 from kopt import View
 from kopt.solvers import Problem, RawAnswer, Solver
@@ -103,8 +103,9 @@ class Cuts:
 
     def cut(self, mu: np.ndarray) -> np.ndarray:
         """Cut off the worst eigenvectors of sum_k mu_k K_k; return weights at which these are no longer negative."""
-        values, vectors = np.linalg.eigh(self.s.mixture(mu))
-        negative = np.flatnonzero(values < min(0.0, WORTH * values[0]))[:AT_ONCE]
+        K = self.s.mixture(mu)
+        values, vectors = np.linalg.eigh(K)
+        negative = np.flatnonzero(values < min(-rounding_of(K), WORTH * values[0]))[:AT_ONCE]
         if not len(negative):
             return mu
         v, safe = vectors[:, negative], inside(self.s)

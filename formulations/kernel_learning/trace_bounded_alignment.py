@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.cone import Cuts, positive_part, raised, without_rounding
+from formulations.kernel_learning.cone import positive_part, raised, without_rounding
+from formulations.kernel_learning.cut_program import CutProgram
 from formulations.kernel_learning.instances import several_kernels
 from formulations.kernel_learning.masters import TraceMaster
 from formulations.kernel_learning.span import Span, check_aligned, check_target
@@ -90,7 +91,7 @@ class TraceBoundedAlignment(Formulation):
         if not D.size or not np.any(span.a):
             return {"mu": nothing}
         bound = self.c * s.n
-        cuts = Cuts(s, nothing, D, cost=-span.a @ D, A=(s.traces @ D)[None], b=np.array([bound]))
+        cuts = CutProgram(s, nothing, D, cost=-span.a @ D, A=(s.traces @ D)[None], b=np.array([bound]))
         mu = raised(s, without_rounding(s, cuts.solved(np.linalg.eigh(dual.Z)[1])))
         trace = float(s.traces @ mu)
         return {"mu": mu * (bound / trace) if span.a @ mu > 0 else nothing}

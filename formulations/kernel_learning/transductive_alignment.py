@@ -10,7 +10,8 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.cone import Cuts, is_semidefinite, positive_part, raised
+from formulations.kernel_learning.cone import inside, is_semidefinite, positive_part, raised
+from formulations.kernel_learning.cut_program import CutProgram
 from formulations.kernel_learning.instances import not_semidefinite, partly_labelled
 from formulations.kernel_learning.masters import NormMaster
 from formulations.kernel_learning.span import SINGULAR, Span, check_aligned, check_target
@@ -210,10 +211,9 @@ class Blocks:
 
     def continued(self, mu: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """mu with the weights of the unseen directions that need the least of the sum of the kernels beside them."""
-        inside = np.divide(1.0, self.s.traces, out=np.zeros_like(self.s.traces), where=self.s.traces > 0)
-        D = np.column_stack([self.unseen, inside])
+        D = np.column_stack([self.unseen, inside(self.s)])
         cost, free = np.eye(D.shape[1])[-1], D.shape[1] - 1
-        cuts = Cuts(self.s, mu, D, cost, A=np.zeros((0, len(cost))), b=np.zeros(0), bounds=_bounds(free))
+        cuts = CutProgram(self.s, mu, D, cost, A=np.zeros((0, len(cost))), b=np.zeros(0), bounds=_bounds(free))
         return cuts.solved(np.linalg.eigh(Z)[1])
 
 
