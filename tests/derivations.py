@@ -10,10 +10,29 @@ import kopt
 from formulations.classification.margins import best_offset
 from kopt import Formulation, Program, Sample, Task, fraction, positive
 from kopt.kernels import Gaussian, Linear
+from tests.instances import FORMULATIONS
 
 # What the referee tries before a derivation is returned. One is enough here: what is derived is compared with what is
 # declared, and the referee's own tests try more.
 INSTANCES = 1
+
+# Machines whose dual is declared only, and what it says when it is to be derived.
+NOT_DERIVED = {
+    "Alignment": "sum_squares([..] @ mu) is not a sum over the entries of mu",
+    "CentredAlignment": "sum_squares([..] @ mu) is not a sum over the entries of mu",
+    "LeastSquaresAlignment": "sum_squares([..] @ mu) is not a sum over the entries of mu",
+    "SchurAlignment": "the constraint 'W' is in a Semidefinite cone",
+    "SemidefiniteAlignment": "the constraint 'Z' is in a Semidefinite cone",
+    "TraceBoundedAlignment": "the constraint 'Z' is in a Semidefinite cone",
+    "TransductiveAlignment": "the constraint 'Z' is in a Semidefinite cone",
+    "SoftMarginKernelLearning": "the squared norm of w[linear] is divided by mu[0]",
+    "HardMarginKernelLearning": "the squared norm of w[linear] is divided by mu[0]",
+    "TwoNormKernelLearning": "the squared norm of w[linear] is divided by mu[0]",
+    "SemidefiniteSoftMarginKernelLearning": "the constraint 'V' is in a Semidefinite cone",
+    "SemidefiniteHardMarginKernelLearning": "the constraint 'V' is in a Semidefinite cone",
+    "SemidefiniteTwoNormKernelLearning": "the constraint 'V' is in a Semidefinite cone",
+}
+DERIVED = [cls for cls in FORMULATIONS if cls.__name__ not in NOT_DERIVED]
 
 
 @cache

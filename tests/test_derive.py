@@ -19,7 +19,9 @@ from kopt.referee import Judgement, referee
 from kopt.show.formula import Number, Product, Relation, Sum
 from kopt.views import ExplicitView, ProductView
 from tests.derivations import (
+    DERIVED,
     NEWCOMERS,
+    NOT_DERIVED,
     HuberWithPricedOffset,
     TwoKernels,
     as_typed,
@@ -28,31 +30,13 @@ from tests.derivations import (
     displayed,
     section,
 )
-from tests.instances import BY_NAME, FORMULATIONS, data, draw_parameters, instance, parameters
+from tests.instances import BY_NAME, data, draw_parameters, instance, parameters
 from tests.mathjax import errors
 from tests.tolerances import CERTIFIED, DIFFERENT, VALUE
 
 # One matrix product against another, at a point that a solver made feasible to 1e-9.
 SAME = 1e-7
 
-
-# Machines whose dual is declared only, and what it says when it is to be derived.
-NOT_DERIVED = {
-    "Alignment": "sum_squares([..] @ mu) is not a sum over the entries of mu",
-    "CentredAlignment": "sum_squares([..] @ mu) is not a sum over the entries of mu",
-    "LeastSquaresAlignment": "sum_squares([..] @ mu) is not a sum over the entries of mu",
-    "SchurAlignment": "the constraint 'W' is in a Semidefinite cone",
-    "SemidefiniteAlignment": "the constraint 'Z' is in a Semidefinite cone",
-    "TraceBoundedAlignment": "the constraint 'Z' is in a Semidefinite cone",
-    "TransductiveAlignment": "the constraint 'Z' is in a Semidefinite cone",
-    "SoftMarginKernelLearning": "the squared norm of w[linear] is divided by mu[0]",
-    "HardMarginKernelLearning": "the squared norm of w[linear] is divided by mu[0]",
-    "TwoNormKernelLearning": "the squared norm of w[linear] is divided by mu[0]",
-    "SemidefiniteSoftMarginKernelLearning": "the constraint 'V' is in a Semidefinite cone",
-    "SemidefiniteHardMarginKernelLearning": "the constraint 'V' is in a Semidefinite cone",
-    "SemidefiniteTwoNormKernelLearning": "the constraint 'V' is in a Semidefinite cone",
-}
-DERIVED = [cls for cls in FORMULATIONS if cls.__name__ not in NOT_DERIVED]
 
 every_class = pytest.mark.parametrize("cls", DERIVED, ids=lambda cls: cls.__name__)
 every_derivation = pytest.mark.parametrize("cls", [*DERIVED, *NEWCOMERS], ids=lambda cls: cls.__name__)

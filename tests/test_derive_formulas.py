@@ -35,7 +35,7 @@ from kopt.referee.instances import random_instances
 from kopt.show.formula import Formula, Kernel, Name, Number, Over, Phi, Power, Product, Quotient, Relation, Sum, Words
 from kopt.show.mathematics import text
 from kopt.views import ExplicitView
-from tests.derivations import InBall, TwoKernels
+from tests.derivations import DERIVED, InBall, TwoKernels
 
 DRAWS = 3
 # Central differences with this step, and slopes of conjugates, are known to 1e-7.
@@ -141,7 +141,7 @@ class OneClassLogistic(kopt.Formulation):
         return kopt.Program(cp.Minimize(price), {"alpha": w.values[positive] == t, "beta": w.values[negative] == u})
 
 
-MACHINES = {cls.__name__: cls for cls in (*kopt.discover(), TwoKernels, InBall, Differences, OneClassLogistic)}
+MACHINES = {cls.__name__: cls for cls in (*DERIVED, TwoKernels, InBall, Differences, OneClassLogistic)}
 LOSSES = {
     f"{name} loss": cls
     for name in losses.__all__

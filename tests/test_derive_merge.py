@@ -28,7 +28,8 @@ from kopt.referee.instances import random_instances
 from kopt.show.formula import Call, Name
 from kopt.show.mathematics import latex, text
 from kopt.views import ExplicitView
-from tests.instances import FORMULATIONS, instance
+from tests.derivations import DERIVED
+from tests.instances import instance
 from tests.tolerances import CERTIFIED, DIFFERENT, VALUE
 
 TUBES = (
@@ -99,7 +100,7 @@ def check_agreement(formulation: Formulation, sample: Sample) -> float:
 
 def test_the_tubes_have_a_pair_and_no_other_machine_has():
     having = set()
-    for cls in FORMULATIONS:
+    for cls in DERIVED:
         [drawn] = random_instances(cls, 1, 0)
         found = merged(dual_of(drawn.formulation, drawn.sample))
         if found is not None:

@@ -22,7 +22,7 @@ REFUSED = {
     "UnitTwoNormSoftMargin": "a norm enters the dual objective otherwise than by its square",
     "FurthestPoint": "the dual has 0 kernel terms, not one",
     "SoftHypersphere": "a norm enters the dual objective otherwise than by its square",
-    "AugmentedHardRanking": "the dual objective has terms that are not quadratic in K or in single variables",
+    "AugmentedHardRanking": "a norm enters the dual objective through a curved function",
     "NuRanking": "the rows of the dual tie sums of several groups of variables together",
     "OrderedNuRanking": "a variable of the dual does not belong to exactly one point",
     "RankSeparation": "the dual has 0 kernel terms, not one",

@@ -62,7 +62,8 @@ class SemidefiniteMargin(ABC):
 
     def multipliers(self, s: View) -> tuple[cp.Variable, cp.Variable, cp.Variable]:
         """Of the margins, of the semi-definite constraint, and of the bound on the trace."""
-        V = cp.Variable((s.n + 1, s.n + 1), name="V", symmetric=True)
+        order = len(s.y) + 1
+        V = cp.Variable((order, order), name="V", symmetric=True)
         return cp.Variable(s.n, name="alpha"), V, cp.Variable(name="tau")
 
     def stationarity(self, s: View, alpha: cp.Variable, V: cp.Variable, tau: cp.Variable) -> dict[str, Any]:

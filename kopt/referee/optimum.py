@@ -165,13 +165,14 @@ def wrong_recovery(optimum: Optimum) -> Iterator[Finding]:
     formulation = trial.instance.formulation
     if type(formulation).recover is Formulation.recover or optimum.z is None or not optimum.attained:
         return
-    if _is_optimal(optimum, _recovered(trial, optimum.z)):
+    recovered = _recovered(trial, optimum.z)
+    if recovered is None or _is_optimal(optimum, recovered):
         return
     z = _certified(trial, optimum.z)
     if z is None:
         return  # a rule cannot be blamed for what an inexact dual point does to it
     point = _recovered(trial, z)
-    if _is_optimal(optimum, point):
+    if point is None or _is_optimal(optimum, point):
         return
     best = {name: _best_with(optimum, name, value) for name, value in point.items()}
     allowed, sign = ATTAINED * optimum.scale, trial.claimed.sign
@@ -183,12 +184,12 @@ def wrong_recovery(optimum: Optimum) -> Iterator[Finding]:
         yield _recovery(optimum, z, name, value)
 
 
-def _recovered(trial: Trial, z: np.ndarray) -> dict[str, Any]:
-    """The primal point of the formulation's own rule; nothing where it gives none."""
+def _recovered(trial: Trial, z: np.ndarray) -> dict[str, Any] | None:
+    """The primal point of the formulation's own rule; None where it has none, nothing where it refuses the numbers."""
     conditions = Conditions(trial.instance.formulation, trial.sample)
     dual = trial.claimed.by_name(z)
     conditions.bind_dual(dual, {})
-    return by_rule(trial.instance.formulation, conditions, dual) or {}
+    return by_rule(trial.instance.formulation, conditions, dual)
 
 
 def _certified(trial: Trial, z: np.ndarray) -> np.ndarray | None:

@@ -11,6 +11,7 @@ import numpy as np
 from kopt.cones import NonNegative
 from kopt.program import Program
 from kopt.referee.features import Pull
+from kopt.referee.one_by_one import least_one_by_one
 from kopt.referee.quiet import status_of
 
 # Regularisations under which an escaping minimiser keeps running away.
@@ -50,7 +51,8 @@ class Remainder:
         if self.strengths is not None:
             lagrangian -= self.strengths @ cp.hstack(divided)
         fixed = [t >= 0 for t in divided]
-        fixed += [v == 0 for v in primal.variables.values() if v.id not in ids]
+        self.fixed_variables = [v for v in primal.variables.values() if v.id not in ids]
+        fixed += [v == 0 for v in self.fixed_variables]
         self.pull = cp.Parameter(nonneg=True)
         squares = sum((cp.sum_squares(v) for v in variables), cp.Constant(0.0))
         self.problem = cp.Problem(cp.Minimize(lagrangian), fixed)
@@ -66,6 +68,10 @@ class Remainder:
         ids = {v.id for v in self.variables}
         if self.strengths is not None:
             self.strengths.value = np.array([pull.strength for pull in pulls if pull.variable.id in ids]) / size
+            if len(self.variables) == 1 and self.strengths.size == self.variables[0].size:
+                least_of_all = self._one_by_one()
+                if least_of_all is not None:
+                    return size * least_of_all, None if np.isfinite(least_of_all) else str(self.variables[0].name())
         if _solved(self.problem):
             least = float(self.problem.value)
             falls, escaping = self._beyond()
@@ -75,6 +81,12 @@ class Remainder:
                 return -np.inf, escaping
         least, escaping = self._judged_by(PULLS[::2] if self.problem.status == cp.UNBOUNDED else PULLS)
         return size * least, escaping
+
+    def _one_by_one(self) -> float | None:
+        """The minimum where all variables divide squared norms: these may have any size, and solvers be lost."""
+        for variable in self.fixed_variables:
+            variable.save_value(np.zeros(variable.shape))
+        return least_one_by_one(self.problem.objective.expr, self.variables[0])
 
     def _beyond(self) -> tuple[bool, str | None]:
         """Whether the Lagrangian falls beyond a solver's minimiser x, and the variable in which it does so without end.

@@ -118,6 +118,7 @@ def _completed(
     free = {name: _coordinates(weight) for name, weight in view.weights.items() if name not in known}
     tied = [constraint for name, z in free.items() for constraint in _tied(view.weights[name], z)]
     tied += [constraint for name, d in directions.items() for constraint in _multiple(view.weights[name], d)]
+    tied += [image.leaf == image.plain for image in view.images]
     others = {name: v for name, v in primal.variables.items() if v.id not in leaves}
     problem = cp.Problem(primal.objective, [*primal.constraints.values(), *primal.domain, *fixed, *tied])
     try:

@@ -19,14 +19,21 @@ from kopt.views.products import EPS, ProductView
 class Image:
     """A linear map of an affine expression, as a leaf.
 
+    plain               the same as a CVXPY expression
     forward, backward   the map and its transpose on stacked entries; `absolute` is that of the absolute values
     """
 
     leaf: cp.Variable
     argument: cp.Expression
+    plain: cp.Expression
     forward: Callable[[np.ndarray], np.ndarray]
     backward: Callable[[np.ndarray], np.ndarray]
     absolute: Callable[[np.ndarray], np.ndarray]
+
+    @property
+    def name(self) -> str:
+        """That of the leaf."""
+        return str(self.leaf.name())
 
     def bind(self) -> None:
         """Set the leaf to what follows from the value of the argument."""
@@ -73,7 +80,7 @@ class EvaluationView(ProductView):
             return super().mixture(mu)
         S = self.sample.stacked_grams
         leaf = cp.Variable((self.n, self.n), name=f"mixture{len(self.images)}")
-        return self._image(leaf, mu, lambda x: S @ x, lambda g: S.T @ g, lambda g: np.abs(S).T @ g)
+        return self._image(leaf, mu, super().mixture(mu), lambda x: S @ x, lambda g: S.T @ g, lambda g: np.abs(S).T @ g)
 
     def against(self, Z: Any) -> Any:
         """The inner products <K_k, Z>."""
@@ -81,10 +88,16 @@ class EvaluationView(ProductView):
             return super().against(Z)
         S = self.sample.stacked_grams
         leaf = cp.Variable(S.shape[1], name=f"against{len(self.images)}")
-        return self._image(leaf, Z, lambda x: S.T @ x, lambda g: S @ g, lambda g: np.abs(S) @ g)
+        return self._image(leaf, Z, super().against(Z), lambda x: S.T @ x, lambda g: S @ g, lambda g: np.abs(S) @ g)
 
-    def _image(self, leaf: cp.Variable, argument: cp.Expression, *maps: Callable[[np.ndarray], np.ndarray]) -> Any:
-        self.images.append(Image(leaf, argument, *maps))
+    def _image(
+        self,
+        leaf: cp.Variable,
+        argument: cp.Expression,
+        plain: cp.Expression,
+        *maps: Callable[[np.ndarray], np.ndarray],
+    ) -> Any:
+        self.images.append(Image(leaf, argument, plain, *maps))
         return leaf
 
     def bind(self, variables: Mapping[str, cp.Variable], values: Mapping[str, Any]) -> None:
