@@ -181,9 +181,10 @@ class Structure:
         """The dual variables in an equality of the dual, and which of their entries occur there."""
         slopes, _ = affine_parts(self.dual_cones[row].residual)
         for name in self.dual_variables:
-            matrix = slopes.get(self.dual.variables[name].id)
+            variable = self.dual.variables[name]
+            matrix = slopes.get(variable.id)
             if matrix is not None:
-                yield name, np.abs(matrix).sum(axis=0) > 0
+                yield name, np.reshape(np.abs(matrix).sum(axis=0) > 0, variable.shape, order="F")
 
     def signed(self) -> list[str]:
         return [name for name, cone in self.cones.items() if isinstance(cone, NonNegative)]
@@ -475,7 +476,7 @@ def dual_variable_followed(case: Case) -> Iterator[Mutant]:
 def row_broken(case: Case) -> Iterator[Mutant]:
     s = case.structure
     for row in s.equalities:
-        sizes = {name: np.abs(case.answer[name]).ravel(order="F") * entries for name, entries in s.entries_of_row(row)}
+        sizes = {name: np.abs(case.answer[name]) * entries for name, entries in s.entries_of_row(row)}
         variable = max(sizes, key=lambda name: np.max(sizes[name]))
         index = int(np.argmax(sizes[variable]))
         # A row that carries no name of a variable is stationarity in a weight vector, in coordinates.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.cone import positive_part, raised, without_rounding
+from formulations.kernel_learning.cone import ROUNDING, positive_part, raised, without_rounding
 from formulations.kernel_learning.cut_program import CutProgram
 from formulations.kernel_learning.instances import several_kernels
 from formulations.kernel_learning.masters import TraceMaster
@@ -76,10 +76,15 @@ class TraceBoundedAlignment(Formulation):
     def repair(self, s: View, dual: Point) -> dict[str, object]:
         """The equations corrected by a combination of the kernels; mixed with a safe point if that leaves the cone."""
         span, tau, Z = Span.plain(s), max(0.0, float(dual.tau)), positive_part(dual.Z)
-        Z = Z + s.mixture(span.solve(tau * s.traces - s.against(Z) - span.a))
+        missing = tau * s.traces - s.against(Z) - span.a
+        if np.max(np.abs(missing)) > ROUNDING * np.max(tau * s.traces + np.abs(span.a)):
+            Z = Z + s.mixture(span.solve(missing))
         values = np.linalg.eigvalsh(Z)
         # Exactly in the cone: a large K would make a difference of what rounding leaves out.
-        lacking = max(0.0, EPS * s.n * float(np.max(np.abs(values))) - float(values[0]))
+        enough = EPS * s.n * float(np.max(np.abs(values)))
+        if values[0] >= enough / 2:
+            return {"Z": Z, "tau": tau}
+        lacking = enough - float(values[0])
         share = lacking / (lacking + SAFE - 1)
         safe = SAFE * np.eye(s.n) - np.outer(s.y, s.y) / (s.y @ s.y)
         return {"Z": (1 - share) * Z + share * safe, "tau": (1 - share) * tau + share * SAFE}

@@ -86,7 +86,13 @@ class Remainder:
         """The minimum where all variables divide squared norms: these may have any size, and solvers be lost."""
         for variable in self.fixed_variables:
             variable.save_value(np.zeros(variable.shape))
-        return least_one_by_one(self.problem.objective.expr, self.variables[0])
+        [divisors] = self.variables
+
+        def lagrangian(entries: np.ndarray) -> float:
+            divisors.save_value(entries.reshape(divisors.shape, order="F"))
+            return float(self.problem.objective.value)
+
+        return least_one_by_one(lagrangian, divisors.size)
 
     def _beyond(self) -> tuple[bool, str | None]:
         """Whether the Lagrangian falls beyond a solver's minimiser x, and the variable in which it does so without end.
