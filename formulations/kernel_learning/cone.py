@@ -4,6 +4,7 @@ import numpy as np
 
 from kopt import View
 
+EPS = float(np.finfo(float).eps)
 # A combination counts as positive semi-definite if no eigenvalue is below this, relative to its size.
 ROUNDING = 1e-13
 MOST_STEPS = 60
@@ -61,6 +62,15 @@ def raised(s: View, mu: np.ndarray) -> np.ndarray:
     return mu + 1e3 * t * safe
 
 
+def of_trace(s: View, mu: np.ndarray, trace: float) -> np.ndarray:
+    """Weights near a multiple of mu whose combination is positive semi-definite and has the trace given."""
+    mu = raised(s, mu)
+    own = float(s.traces @ mu)
+    if own <= 0:
+        mu, own = inside(s), float(np.count_nonzero(s.traces))
+    return np.asarray(mu * (trace / own))
+
+
 def without_rounding(s: View, mu: np.ndarray) -> np.ndarray:
     """The weights, 0 where a kernel has less than the last digits of the combination."""
     sizes = np.abs(mu) * s.traces
@@ -91,4 +101,14 @@ def semidefinite_near(s: View, Z: np.ndarray, products: np.ndarray) -> tuple[np.
         change = U[:, kept] @ ((Vt[kept] @ missing) / sizes[kept])
         S = S + change.reshape(S.shape)
         S = (S + S.T) / 2
-    return S, 0.0 if is_semidefinite(S) else max(0.0, -float(np.linalg.eigvalsh(S)[0]))
+    return S, lacking(S)
+
+
+def lacking(Z: np.ndarray) -> float:
+    """By how much the eigenvalues have to grow to be positive whatever rounding made of them; 0 where they are.
+
+    A bound that takes Z for positive semi-definite is one: the trace of a large K would multiply what is left out.
+    """
+    values = np.linalg.eigvalsh(Z)
+    enough = EPS * len(Z) * float(np.max(np.abs(values)))
+    return 0.0 if values[0] >= enough / 2 else enough - float(values[0])

@@ -19,6 +19,8 @@ from kopt.watch import Watch
 AT_ONCE = 6
 WORTH = 0.05
 MOST_ROUNDS = 300
+# So many rounds in a row without a smaller value are the end: the master problem is no more exact than that.
+IDLE = 5
 # The master problems are solved to about this.
 EXACT = 1e-12
 
@@ -90,6 +92,7 @@ class Cuts:
 
     def run(self, master: Master, tolerance: float, watch: Watch) -> str:
         """Rounds of master problem and cuts; a tenth of the tolerance leaves room for what the certificate adds."""
+        earlier: list[float] = []
         try:
             for _ in range(MOST_ROUNDS):
                 self.mu, self.weights, self.value = master.solve(self.G)
@@ -97,6 +100,9 @@ class Cuts:
                 watch.report(self.value, lower, int(np.count_nonzero(self.weights)))
                 if self.value - lower <= max(0.1 * tolerance, EXACT) * self.value:
                     return "converged"
+                if len(earlier) >= IDLE and earlier[-IDLE] - self.value <= EXACT * self.value:
+                    return f"stopped where {IDLE} rounds changed nothing"
+                earlier.append(self.value)
         except KeyboardInterrupt:
             return INTERRUPTED
         return f"stopped after {MOST_ROUNDS} rounds"

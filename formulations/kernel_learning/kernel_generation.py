@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.cone import raised
+from formulations.kernel_learning.cone import of_trace
 from formulations.kernel_learning.eigenvalue_cuts import Cuts
 from formulations.kernel_learning.masters import TraceMaster
 from formulations.kernel_learning.one_kernel_machine import OneKernelMachine
@@ -24,7 +24,10 @@ Matrix = np.ndarray
 MOST_ROUNDS = 100
 # A machine, and the search for a better kernel, are solved to these parts of the gap that is left.
 MACHINE, SEARCH = 1e-3, 0.05
-FINEST = 1e-10
+FINEST_MACHINE, FINEST_SEARCH = 1e-13, 1e-9
+# Parts of the tolerance: at the first gap the answer is good enough. But z is known to the root of the gap only, so that
+# the rounds go on to the second as long as they bring something.
+ENOUGH, AIM = 0.1, 1e-4
 
 
 class KernelGeneration(Solver):
@@ -126,17 +129,18 @@ class Generation:
 
     def run(self, tolerance: float, watch: Watch) -> str:
         """Machine and search in turn, each as exact as the gap that is left makes sense of."""
-        gap = 1.0
+        gap, least = 1.0, 1.0
         for _ in range(MOST_ROUNDS):
-            z, status = self._machine_solved(max(FINEST, MACHINE * gap))
+            z, status = self._machine_solved(max(FINEST_MACHINE, MACHINE * gap))
             if status == "unbounded":
                 return status
-            upper = self._search(z, max(0.1 * tolerance, SEARCH * gap))
+            upper = self._search(z, max(FINEST_SEARCH, SEARCH * gap))
             gap = (upper - self.lower) / (abs(upper) or 1.0)
             watch.report(upper, self.lower, int(np.count_nonzero(z)))
-            if gap <= 0.1 * tolerance:
-                return "converged"
-        return f"stopped after {MOST_ROUNDS} rounds"
+            if gap <= AIM * tolerance or least <= min(gap, ENOUGH * tolerance):
+                break
+            least = min(gap, least)
+        return "converged" if min(gap, least) <= ENOUGH * tolerance else f"stopped after {MOST_ROUNDS} rounds"
 
     def _machine_solved(self, accuracy: float) -> tuple[Vector, str]:
         program = self.machine.saddle(Mixtures([2 * self.machine.factor * K for K in self.mixtures]), 1.0)
@@ -156,6 +160,5 @@ class Generation:
             self.lower = plain - self.cuts.value
             self.best = z, self.cuts.Z, self.cuts.value / self.trace
         known = self.machine.factor * max(float(e @ times(K, e)) for K in self.mixtures)
-        mu = raised(self.s, self.cuts.mu)
-        self.mixtures.append(self.s.mixture(mu * (self.trace / float(self.s.traces @ mu))))
+        self.mixtures.append(self.s.mixture(of_trace(self.s, self.cuts.mu, self.trace)))
         return plain - known

@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.completion import Completion, Directions
-from formulations.kernel_learning.cone import is_semidefinite, most_negative, raised, semidefinite_near
+from formulations.kernel_learning.cone import is_semidefinite, most_negative, of_trace, semidefinite_near
 from formulations.kernel_learning.span import Span, check_traces
 from kopt import Claim, Point, Sample, View, at_most, equal
 from kopt.kernels import Kernel
@@ -98,16 +98,11 @@ class SemidefiniteMargin(ABC):
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """f = K v, where mu, b and the slacks are the best with K positive semi-definite."""
         v, completion = s.y * dual.alpha, self.completion(s)
-        mu = self._feasible(s, self._best(s, v, completion))
+        mu = of_trace(s, self._best(s, v, completion), self.c * s.n)
         K = s.mixture(mu)
         f = K @ v
         factor, rest = completion.rest(f)
         return {"mu": mu, "f": factor * f, "t": factor**2 * float(v @ f), **rest}
-
-    def _feasible(self, s: View, mu: np.ndarray) -> np.ndarray:
-        """Weights whose combination is positive semi-definite and has the trace c l."""
-        mu = raised(s, mu)
-        return np.asarray(mu * (self.c * s.n / (s.traces @ mu)))
 
     def _best(self, s: View, v: np.ndarray, completion: Completion) -> np.ndarray:
         """Eigenvectors of negative eigenvalues are cut off until none is left.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.cone import ROUNDING, positive_part, raised, without_rounding
+from formulations.kernel_learning.cone import ROUNDING, lacking, positive_part, raised, without_rounding
 from formulations.kernel_learning.cut_program import CutProgram
 from formulations.kernel_learning.instances import several_kernels
 from formulations.kernel_learning.masters import TraceMaster
@@ -15,7 +15,6 @@ from kopt.kernels import Kernel
 
 # tau I - yy' / ||y||^2 is positive definite for tau > 1; any such tau serves.
 SAFE = 2.0
-EPS = float(np.finfo(float).eps)
 
 
 class TraceBoundedAlignment(Formulation):
@@ -79,13 +78,10 @@ class TraceBoundedAlignment(Formulation):
         missing = tau * s.traces - s.against(Z) - span.a
         if np.max(np.abs(missing)) > ROUNDING * np.max(tau * s.traces + np.abs(span.a)):
             Z = Z + s.mixture(span.solve(missing))
-        values = np.linalg.eigvalsh(Z)
-        # Exactly in the cone: a large K would make a difference of what rounding leaves out.
-        enough = EPS * s.n * float(np.max(np.abs(values)))
-        if values[0] >= enough / 2:
+        lack = lacking(Z)
+        if not lack:
             return {"Z": Z, "tau": tau}
-        lacking = enough - float(values[0])
-        share = lacking / (lacking + SAFE - 1)
+        share = lack / (lack + SAFE - 1)
         safe = SAFE * np.eye(s.n) - np.outer(s.y, s.y) / (s.y @ s.y)
         return {"Z": (1 - share) * Z + share * safe, "tau": (1 - share) * tau + share * SAFE}
 

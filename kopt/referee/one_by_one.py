@@ -14,7 +14,7 @@ SAME = 1e-9
 
 
 def least_one_by_one(function: Callable[[np.ndarray], float], size: int) -> float | None:
-    """min f(x) over x >= 0, where f(x) - f(0) is a sum over the entries of x; -inf if it falls on; None if it is no sum.
+    """min f(x) over x >= 0, if f(x) - f(0) is a sum over the entries of x and None otherwise; -inf if it falls on.
 
     Solvers, which stop at absolute tolerances, lose minimisers of 1e-9 or 1e9; along a single number none is lost.
 
