@@ -131,10 +131,10 @@ class Generation:
         """Machine and search in turn, each as exact as the gap that is left makes sense of."""
         gap, least = 1.0, 1.0
         for _ in range(MOST_ROUNDS):
-            z, status = self._machine_solved(max(FINEST_MACHINE, MACHINE * gap))
+            z, upper, status = self._machine_solved(max(FINEST_MACHINE, MACHINE * gap))
             if status == "unbounded":
                 return status
-            upper = self._search(z, max(FINEST_SEARCH, SEARCH * gap))
+            self._search(z, max(FINEST_SEARCH, SEARCH * gap))
             gap = (upper - self.lower) / (abs(upper) or 1.0)
             watch.report(upper, self.lower, int(np.count_nonzero(z)))
             if gap <= AIM * tolerance or least <= min(gap, ENOUGH * tolerance):
@@ -142,14 +142,16 @@ class Generation:
             least = min(gap, least)
         return "converged" if min(gap, least) <= ENOUGH * tolerance else f"stopped after {MOST_ROUNDS} rounds"
 
-    def _machine_solved(self, accuracy: float) -> tuple[Vector, str]:
+    def _machine_solved(self, accuracy: float) -> tuple[Vector, float, str]:
+        """z for the combinations there are, and a bound on all values: more combinations make them smaller."""
         program = self.machine.saddle(Mixtures([2 * self.machine.factor * K for K in self.mixtures]), 1.0)
-        method = SaddleInteriorPoint(program, accuracy, lambda at, found: None)
+        method = SaddleInteriorPoint(program, accuracy)
         status = method.run()
-        return nearby_point(method.best.z[: self.machine.size], self.machine.program.feasible), status
+        z = nearby_point(method.best.z[: self.machine.size], self.machine.program.feasible)
+        return z, method.best.upper, status
 
-    def _search(self, z: Vector, accuracy: float) -> float:
-        """The value with the combinations there are, and with the best one, which is one more of them."""
+    def _search(self, z: Vector, accuracy: float) -> None:
+        """The value with the best combination for z, which is one more of them."""
         program = self.machine.program
         e = program.terms[0].J @ z
         plain = float(-program.linear @ z - z @ (program.shift * z) / 2)
@@ -159,6 +161,4 @@ class Generation:
         if plain - self.cuts.value > self.lower:
             self.lower = plain - self.cuts.value
             self.best = z, self.cuts.Z, self.cuts.value / self.trace
-        known = self.machine.factor * max(float(e @ times(K, e)) for K in self.mixtures)
         self.mixtures.append(self.s.mixture(of_trace(self.s, self.cuts.mu, self.trace)))
-        return plain - known
