@@ -128,24 +128,26 @@ class Generation:
         """Machine and search in turn, each as exact as the gap that is left makes sense of."""
         gap = 1.0
         for _ in range(MOST_ROUNDS):
-            z, status = self._machine_solved(max(FINEST, MACHINE * gap))
+            z, upper, status = self._machine_solved(max(FINEST, MACHINE * gap))
             if status == "unbounded":
                 return status
-            upper = self._search(z, max(0.1 * tolerance, SEARCH * gap))
+            self._search(z, max(0.1 * tolerance, SEARCH * gap))
             gap = (upper - self.lower) / (abs(upper) or 1.0)
             watch.report(upper, self.lower, int(np.count_nonzero(z)))
             if gap <= 0.1 * tolerance:
                 return "converged"
         return f"stopped after {MOST_ROUNDS} rounds"
 
-    def _machine_solved(self, accuracy: float) -> tuple[Vector, str]:
+    def _machine_solved(self, accuracy: float) -> tuple[Vector, float, str]:
+        """z, and a bound on all values: that of the mean of the combinations there are."""
         program = self.machine.saddle(Mixtures([2 * self.machine.factor * K for K in self.mixtures]), 1.0)
         method = SaddleInteriorPoint(program, accuracy, lambda at, found: None)
         status = method.run()
-        return nearby_point(method.best.z[: self.machine.size], self.machine.program.feasible), status
+        z = nearby_point(method.best.z[: self.machine.size], self.machine.program.feasible)
+        return z, method.best.upper, status
 
-    def _search(self, z: Vector, accuracy: float) -> float:
-        """The value with the combinations there are, and with the best one, which is one more of them."""
+    def _search(self, z: Vector, accuracy: float) -> None:
+        """The value with the best combination for z, which is one more of them."""
         program = self.machine.program
         e = program.terms[0].J @ z
         plain = float(-program.linear @ z - z @ (program.shift * z) / 2)
@@ -155,7 +157,5 @@ class Generation:
         if plain - self.cuts.value > self.lower:
             self.lower = plain - self.cuts.value
             self.best = z, self.cuts.Z, self.cuts.value / self.trace
-        known = self.machine.factor * max(float(e @ times(K, e)) for K in self.mixtures)
         mu = raised(self.s, self.cuts.mu)
         self.mixtures.append(self.s.mixture(mu * (self.trace / float(self.s.traces @ mu))))
-        return plain - known
