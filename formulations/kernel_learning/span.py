@@ -94,11 +94,11 @@ class Span:
         return [self.null.T @ b == 0] if self.null.size else []
 
     def feasible(self, nu: np.ndarray) -> np.ndarray:
-        """Multipliers near nu that are not negative, with a + nu in the range of M.
+        """Multipliers near nu that are not negative, and in the range of M, as a is.
 
         Of the kernels at length 1 the sum has a positive inner product with every kernel: some of it is enough.
         """
-        near = self.F.T @ (self.inverse @ (self.a + nu)) - self.a
+        near = self.F.T @ (self.inverse @ nu)
         safe = self.F.T @ np.sum(self.F / self._unit, axis=1)
         lacking = np.divide(-near, safe, out=np.zeros_like(near), where=safe > 0)
         return np.asarray(np.maximum(near + max(0.0, float(np.max(lacking))) * safe, 0.0))
