@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.cone import inside, rounding_of
+from formulations.kernel_learning.cone import inside, raised, rounding_of
 from formulations.kernel_learning.masters import Master
 from kopt import View
 from kopt.solvers import Problem, RawAnswer, Solver
@@ -65,7 +65,12 @@ class EigenvalueCuts(Solver):
         s = ProductView(problem.sample)
         formulation: Any = problem.formulation
         cuts = Cuts(s)
-        status = cuts.run(formulation.master(s), SHARPER * problem.tolerance, problem.watch)
+        try:
+            status = cuts.run(formulation.master(s), SHARPER * problem.tolerance, problem.watch)
+        except KeyboardInterrupt:
+            status = INTERRUPTED
+        if not np.isfinite(cuts.value):
+            return RawAnswer(status)
         return RawAnswer(status, formulation.with_multiplier(s, cuts.Z, cuts.value))
 
 
@@ -92,19 +97,16 @@ class Cuts:
 
     def run(self, master: Master, tolerance: float, watch: Watch) -> str:
         """Rounds of master problem and cuts; a tenth of the tolerance leaves room for what the certificate adds."""
-        try:
-            for _ in range(MOST_ROUNDS):
-                self.mu, self.weights, self.value = master.solve(self.G)
-                lower = master.value(self.cut(self.mu))
-                watch.report(self.value, lower, int(np.count_nonzero(self.weights)))
-                if self.value - lower <= max(0.1 * tolerance, EXACT) * self.value:
-                    return "converged"
-        except KeyboardInterrupt:
-            return INTERRUPTED
+        for _ in range(MOST_ROUNDS):
+            self.mu, self.weights, self.value = master.solve(self.G)
+            lower = master.value(self.cut(self.mu))
+            watch.report(self.value, lower, int(np.count_nonzero(self.weights)))
+            if self.value - lower <= max(0.1 * tolerance, EXACT) * self.value:
+                return "converged"
         return f"stopped after {MOST_ROUNDS} rounds"
 
     def cut(self, mu: np.ndarray) -> np.ndarray:
-        """Cut off the worst eigenvectors of sum_k mu_k K_k; return weights at which these are no longer negative."""
+        """Cut off the worst eigenvectors of sum_k mu_k K_k; return weights at which none is negative."""
         K = self.s.mixture(mu)
         values, vectors = np.linalg.eigh(K)
         negative = np.flatnonzero(values < min(-rounding_of(K), WORTH * values[0]))[:AT_ONCE]
@@ -115,4 +117,4 @@ class Cuts:
         self.V, self.G = np.hstack([self.V, v]), np.hstack([self.G, forms])
         gains = safe @ forms
         needed = np.divide(-values[negative], gains, out=np.zeros(len(negative)), where=gains > 0)
-        return np.asarray(mu + np.max(needed) * safe)
+        return raised(self.s, mu + np.max(needed) * safe)
