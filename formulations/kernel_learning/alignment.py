@@ -56,6 +56,10 @@ class Alignment(Formulation):
         length = cp.norm(span.inverse @ (span.a + nu))
         return Program(cp.Minimize(length), domain=[nu >= 0, *span.in_range(nu)], multipliers={"lambda": length / 2})
 
+    def repair(self, s: View, dual: Point) -> dict[str, object]:
+        """Multipliers of inner products that there are, not negative."""
+        return {"nu": self.span(s).feasible(dual.nu)}
+
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """mu is the direction of M^-1 (a + nu), or the nearest one that is not negative."""
         span = self.span(s)

@@ -1,6 +1,7 @@
 """Points of the cone of positive semi-definite matrices near given ones."""
 
 import numpy as np
+from scipy.linalg import eigh
 
 from kopt import View
 
@@ -56,7 +57,7 @@ def raised(s: View, mu: np.ndarray) -> np.ndarray:
         K = s.mixture(mu + t * safe)
         if is_semidefinite(K):
             return mu + t * safe
-        values, vectors = np.linalg.eigh(K)
+        values, vectors = eigh(K, subset_by_index=(0, 0), check_finite=False)
         v = vectors[:, 0]
         t += max(1e-12 * np.max(np.abs(mu)) / np.max(safe), 1.01 * -float(values[0]) / float(v @ K0 @ v))
     return mu + 1e3 * t * safe

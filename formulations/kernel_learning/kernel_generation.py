@@ -10,7 +10,7 @@ from formulations.kernel_learning.cone import of_trace
 from formulations.kernel_learning.eigenvalue_cuts import Cuts
 from formulations.kernel_learning.masters import TraceMaster
 from formulations.kernel_learning.one_kernel_machine import OneKernelMachine
-from formulations.kernel_learning.saddle_interior_point import SaddleInteriorPoint
+from formulations.kernel_learning.saddle_interior_point import Best, SaddleInteriorPoint
 from formulations.kernel_learning.span import Span
 from formulations.kernel_learning.weighted_grams import times
 from kopt.polyhedra import nearby_point
@@ -22,12 +22,11 @@ Vector = np.ndarray
 Matrix = np.ndarray
 
 MOST_ROUNDS = 100
-# A machine, and the search for a better kernel, are solved to these parts of the gap that is left.
-MACHINE, SEARCH = 1e-3, 0.05
-FINEST_MACHINE, FINEST_SEARCH = 1e-13, 1e-9
-# Parts of the tolerance: at the first gap the answer is good enough. But z is known to the root of the gap only, so that
-# the rounds go on to the second as long as they bring something.
-ENOUGH, AIM = 0.1, 1e-4
+NEEDED = ("machine", "c", "with_multipliers", "completion")
+# The search for a better kernel is as exact as this part of the gap that is left.
+SEARCH = 0.05
+# The machines are exact: slacks follow from z, which is known to the square root of its gap.
+EXACT = 1e-10
 
 
 class KernelGeneration(Solver):
@@ -60,7 +59,7 @@ class KernelGeneration(Solver):
         if problem.side != "dual":
             return "it solves duals only"
         if not _learns(problem):
-            return "it learns semi-definite combinations, of a formulation with `machine()`, `c` and `with_multipliers`"
+            return f"it learns semi-definite combinations, of a formulation with {', '.join(NEEDED)}"
         sample = problem.sample
         needed = 8 * sample.n**2 * 4 * len(sample.grams)
         if needed > sample.budget:
@@ -80,12 +79,13 @@ class KernelGeneration(Solver):
             status = INTERRUPTED
         if run.best is None:
             return RawAnswer(status)
-        z, Z, tau = run.best
-        return RawAnswer(status, formulation.with_multipliers(run.s, machine.program.by_name(z), Z, tau))
+        z, Z, tau, mu = run.best
+        dual = formulation.with_multipliers(run.s, machine.program.by_name(z), Z, tau)
+        return RawAnswer(status, {**dual, **run.completed(formulation.completion(run.s), z, mu)})
 
 
 def _learns(problem: Problem) -> bool:
-    return all(hasattr(problem.formulation, name) for name in ("machine", "c", "with_multipliers"))
+    return all(hasattr(problem.formulation, name) for name in NEEDED)
 
 
 def _machine(problem: Problem) -> OneKernelMachine | str:
@@ -116,49 +116,59 @@ class Mixtures:
 class Generation:
     """The combinations so far, the cuts so far, and the best answer.
 
-    trace   of every combination
-    best    z, and the multipliers of the matrix inequality and of the bound on the trace, at the largest lower value
+    trace     of every combination
+    weights   of the kernels in each of them
+    best      z, the multipliers of the matrix inequality and of the bound on the trace, and the weights of the kernels
+              for which z is the machine's answer, at the largest lower value
     """
 
     def __init__(self, problem: Problem, machine: OneKernelMachine, trace: float) -> None:
         self.s = ProductView(problem.sample)
         self.machine, self.trace, self.cuts = machine, trace, Cuts(self.s)
-        self.mixtures = [self.s.mixture(mu) for mu in np.diag(trace / self.s.traces)]
-        self.best: tuple[Vector, Matrix, float] | None = None
+        self.weights = list(np.diag(trace / self.s.traces))
+        self.mixtures = [self.s.mixture(mu) for mu in self.weights]
+        self.best: tuple[Vector, Matrix, float, Vector] | None = None
         self.lower = -np.inf
 
     def run(self, tolerance: float, watch: Watch) -> str:
-        """Machine and search in turn, each as exact as the gap that is left makes sense of."""
-        gap, least = 1.0, 1.0
+        """Machine and search in turn, the search as exact as the gap that is left makes sense of."""
+        gap = 1.0
         for _ in range(MOST_ROUNDS):
-            z, upper, status = self._machine_solved(max(FINEST_MACHINE, MACHINE * gap))
+            machine, status = self._machine_solved()
             if status == "unbounded":
                 return status
-            self._search(z, max(FINEST_SEARCH, SEARCH * gap))
-            gap = (upper - self.lower) / (abs(upper) or 1.0)
-            watch.report(upper, self.lower, int(np.count_nonzero(z)))
-            if gap <= AIM * tolerance or least <= min(gap, ENOUGH * tolerance):
-                break
-            least = min(gap, least)
-        return "converged" if min(gap, least) <= ENOUGH * tolerance else f"stopped after {MOST_ROUNDS} rounds"
+            z = nearby_point(machine.z[: self.machine.size], self.machine.program.feasible)
+            self._search(z, machine.theta @ self.weights, max(0.1 * tolerance, SEARCH * gap))
+            gap = (machine.upper - self.lower) / (abs(machine.upper) or 1.0)
+            watch.report(machine.upper, self.lower, int(np.count_nonzero(z)))
+            if gap <= 0.1 * tolerance:
+                return "converged"
+        return f"stopped after {MOST_ROUNDS} rounds"
 
-    def _machine_solved(self, accuracy: float) -> tuple[Vector, float, str]:
-        """z for the combinations there are, and a bound on all values: more combinations make them smaller."""
+    def _machine_solved(self) -> tuple[Best, str]:
+        """z and the mean of the combinations there are: no value is larger than that of the mean."""
         program = self.machine.saddle(Mixtures([2 * self.machine.factor * K for K in self.mixtures]), 1.0)
-        method = SaddleInteriorPoint(program, accuracy)
+        method = SaddleInteriorPoint(program, EXACT)
         status = method.run()
-        z = nearby_point(method.best.z[: self.machine.size], self.machine.program.feasible)
-        return z, method.best.upper, status
+        return method.best, status
 
-    def _search(self, z: Vector, accuracy: float) -> None:
+    def _search(self, z: Vector, mu: Vector, accuracy: float) -> None:
         """The value with the best combination for z, which is one more of them."""
         program = self.machine.program
         e = program.terms[0].J @ z
         plain = float(-program.linear @ z - z @ (program.shift * z) / 2)
         q = self.machine.factor * np.array([e @ times(self.s.gram(name), e) for name in self.s.kernels])
         master = TraceMaster(Span(self.s.frobenius.products, q), self.s.traces, self.trace)
-        self.cuts.run(master, accuracy, Watch())
+        self.cuts.run(master, accuracy)
         if plain - self.cuts.value > self.lower:
             self.lower = plain - self.cuts.value
-            self.best = z, self.cuts.Z, self.cuts.value / self.trace
-        self.mixtures.append(self.s.mixture(of_trace(self.s, self.cuts.mu, self.trace)))
+            self.best = z, self.cuts.Z, self.cuts.value / self.trace, mu
+        self.weights.append(of_trace(self.s, self.cuts.mu, self.trace))
+        self.mixtures.append(self.s.mixture(self.weights[-1]))
+
+    def completed(self, completion: Any, z: Vector, mu: Vector) -> dict[str, Any]:
+        """The primal variables of the machine with the weights for which z is its answer."""
+        e = self.machine.program.terms[0].J @ z
+        f = self.s.mixture(mu) @ e
+        factor, rest = completion.rest(f)
+        return {"mu": mu, "f": factor * f, "t": factor**2 * float(e @ f), **rest}

@@ -56,6 +56,10 @@ class LeastSquaresAlignment(Formulation):
         length_squared = cp.sum_squares(span.inverse @ (span.a + nu))
         return Program(cp.Maximize(0.5 - 0.5 * length_squared), domain=[nu >= 0, *span.in_range(nu)])
 
+    def repair(self, s: View, dual: Point) -> dict[str, object]:
+        """Multipliers of inner products that there are, not negative."""
+        return {"nu": self.span(s).feasible(dual.nu)}
+
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """mu = M^-1 (a + nu), or the nearest one that is not negative."""
         span = self.span(s)

@@ -81,7 +81,7 @@ class TraceMaster:
             -gain / size,
             A_ub=np.vstack([(inverse @ self.r)[None], -(cuts / lengths).T]),
             b_ub=np.concatenate([[1.0], np.zeros(G.shape[1])]),
-            bounds=(-1.0, 1.0),
+            bounds=(-2.0, 2.0),
             options=TIGHT,
         )
         multipliers = -np.asarray(answer.ineqlin.marginals[1:]) * size / lengths

@@ -42,9 +42,9 @@ class NonNegativeLeastSquares(Solver):
         return None
 
     def solve(self, problem: Problem) -> RawAnswer:
-        """nu = M mu - a, and 0 where mu > 0."""
+        """nu = F'F mu - a, and 0 where mu > 0."""
         formulation: Any = problem.formulation
         span: Span = formulation.span(ProductView(problem.sample))
         mu = span.nearest_cone_point(span.inverse @ span.a)
-        nu = np.where(mu > 0, 0.0, np.maximum(span.M @ mu - span.a, 0.0))
+        nu = np.where(mu > 0, 0.0, np.maximum(span.F.T @ (span.F @ mu) - span.a, 0.0))
         return RawAnswer("solved", {"nu": nu})

@@ -73,11 +73,13 @@ class Step:
 class Best:
     """The best answer so far: the optimum lies between `lower` and `upper`, rows that are missed apart.
 
+    theta    the weights for which no value is larger than the upper one
     size     what the gap is compared with
     missed   the largest residual of a row, relative to its terms
     """
 
     z: Vector
+    theta: Vector
     lower: float = -np.inf
     upper: float = np.inf
     size: float = 0.0
@@ -117,7 +119,12 @@ class SaddleInteriorPoint:
         self.bounded = np.isfinite(np.stack([program.lower, program.upper]))
         self.pairs = np.count_nonzero(self.bounded) + program.grams.count
         self.seems_unbounded = False
-        self.best = Best(np.clip(0.0, program.lower, program.upper))
+        self.best = Best(np.clip(0.0, program.lower, program.upper), self._even)
+
+    @property
+    def _even(self) -> Vector:
+        m = self.program.grams.count
+        return np.full(m, m ** (-1 / self.program.p))
 
     def run(self, prove_unbounded: Callable[[], object] = lambda: None) -> str:
         """Iterate until the gap is small enough, from larger and larger starts, and say how it ended.
@@ -168,7 +175,7 @@ class SaddleInteriorPoint:
         below, above = self.bounded
         z = np.where(below, program.lower + inside, np.where(above, program.upper - inside, 0.0))
         x = np.where(self.bounded, [z - program.lower, program.upper - z], 1.0)
-        theta, (V, q) = np.full(m, m ** (-1 / p)), self._seen(z)
+        theta, (V, q) = self._even, self._seen(z)
         slope = program.shift * z + program.gathered(times(theta, V)) - program.gain
         common = float(np.sum(np.abs(slope) * np.where(self.bounded, x, 0.0))) / max(1.0, float(self.pairs - m))
         common = common or float(np.max(q)) or 1.0
@@ -220,7 +227,12 @@ class SaddleInteriorPoint:
         missed, terms = np.abs(program.B @ at.z - program.c), np.abs(program.B) @ np.abs(at.z) + np.abs(program.c)
         rows = np.divide(missed, terms, out=np.zeros_like(terms), where=terms > 0)
         return Best(
-            at.z, program.value(at.z, at.q), float(bound), self._size(at, float(bound)), float(rows.max(initial=0.0))
+            z=at.z,
+            theta=theta,
+            lower=program.value(at.z, at.q),
+            upper=float(bound),
+            size=self._size(at, float(bound)),
+            missed=float(rows.max(initial=0.0)),
         )
 
     def _size(self, at: Iterate, bound: float) -> float:

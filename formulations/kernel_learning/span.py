@@ -30,6 +30,11 @@ class Span:
     M: np.ndarray
     a: np.ndarray
 
+    def __post_init__(self) -> None:
+        """Where kernels are dependent up to `SINGULAR`, what the target has beside their span is left out."""
+        if self.null.size:
+            object.__setattr__(self, "a", self.F.T @ (self.inverse @ self.a))
+
     @classmethod
     def plain(cls, s: Any) -> Span:
         """The kernels as they are."""
@@ -87,6 +92,16 @@ class Span:
     def in_range(self, b: cp.Expression) -> list[cp.Constraint]:
         """b in the range of M; nothing where the kernels are independent, and this holds by itself."""
         return [self.null.T @ b == 0] if self.null.size else []
+
+    def feasible(self, nu: np.ndarray) -> np.ndarray:
+        """Multipliers near nu that are not negative, and in the range of M, as a is.
+
+        Of the kernels at length 1 the sum has a positive inner product with every kernel: some of it is enough.
+        """
+        near = self.F.T @ (self.inverse @ nu)
+        safe = self.F.T @ np.sum(self.F / self._unit, axis=1)
+        lacking = np.divide(-near, safe, out=np.zeros_like(near), where=safe > 0)
+        return np.asarray(np.maximum(near + max(0.0, float(np.max(lacking))) * safe, 0.0))
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """An x with M x = b, for b in the range of M."""

@@ -51,7 +51,7 @@ def _figure() -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise InputError("A figure needs matplotlib, which is not installed.", "pip install matplotlib") from None
+        raise InputError("A figure needs matplotlib, which is not installed.", "Run pip install matplotlib.") from None
     return Figure(figsize=(11.5, 3.9), layout="constrained")
 
 
