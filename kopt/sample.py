@@ -144,7 +144,7 @@ class Sample:
 
     @cached_property
     def stacked_grams(self) -> np.ndarray:
-        """The Gram matrices as columns, for programs over matrices."""
+        """The Gram matrices as columns, for programs over matrices; 0 for those that are combinations of others."""
         needed = 8 * len(self.grams) * self.n**2
         if needed > self.budget:
             raise InputError(
@@ -152,7 +152,11 @@ class Sample:
                 f"budget of {self.budget / 1e9:.3g} GB.",
                 f"Raise the budget, as in Sample(..., budget={needed}), or take fewer points.",
             )
-        return np.column_stack([gram.dense.ravel() for gram in self.grams.values()])
+        stacked = np.zeros((self.n**2, len(self.grams)))
+        for k, gram in enumerate(self.grams.values()):
+            if self.frobenius.independent[k]:
+                stacked[:, k] = gram.dense.ravel()
+        return stacked
 
     def __repr__(self) -> str:
         if len(self.grams) == 1:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.cone import of_trace
+from formulations.kernel_learning.cone import inside, of_trace
 from formulations.kernel_learning.eigenvalue_cuts import Cuts
 from formulations.kernel_learning.masters import TraceMaster
 from formulations.kernel_learning.one_kernel_machine import OneKernelMachine
@@ -125,7 +125,7 @@ class Generation:
     def __init__(self, problem: Problem, machine: OneKernelMachine, trace: float) -> None:
         self.s = ProductView(problem.sample)
         self.machine, self.trace, self.cuts = machine, trace, Cuts(self.s)
-        self.weights = list(np.diag(trace / self.s.traces))
+        self.weights = list(np.diag(trace * inside(self.s))[self.s.traces > 0])
         self.mixtures = [self.s.mixture(mu) for mu in self.weights]
         self.best: tuple[Vector, Matrix, float, Vector] | None = None
         self.lower = -np.inf
@@ -158,7 +158,7 @@ class Generation:
         e = program.terms[0].J @ z
         plain = float(-program.linear @ z - z @ (program.shift * z) / 2)
         q = self.machine.factor * np.array([e @ times(self.s.gram(name), e) for name in self.s.kernels])
-        master = TraceMaster(Span(self.s.frobenius.products, q), self.s.traces, self.trace)
+        master = TraceMaster(Span.free(self.s).towards(q), self.s.traces, self.trace)
         self.cuts.run(master, accuracy)
         if plain - self.cuts.value > self.lower:
             self.lower = plain - self.cuts.value

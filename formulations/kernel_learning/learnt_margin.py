@@ -38,7 +38,7 @@ class Weights:
     @property
     def r(self) -> np.ndarray:
         """The mean squared lengths of the points."""
-        return np.asarray(self.s.traces / self.s.n)
+        return np.array([np.mean(self.s.diagonal(name)) for name in self.s.kernels])
 
     def vectors(self) -> dict[str, Any]:
         """A weight vector in the feature space of each kernel."""

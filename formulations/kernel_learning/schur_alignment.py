@@ -45,18 +45,18 @@ class SchurAlignment(Formulation):
     def requires(self, s: Sample) -> None:
         """The target must not vanish, and some kernel has to have to do with it."""
         check_target(s.y)
-        check_aligned(Span.plain(s))
+        check_aligned(Span.free(s))
 
     def primal(self, s: View) -> Program:
         """A bounds K K from above."""
-        span, mu = Span.plain(s), cp.Variable(len(s.kernels), name="mu")
+        span, mu = Span.free(s), cp.Variable(len(s.kernels), name="mu")
         A, K = s.matrix("A"), s.mixture(mu)
         constraints = {"W": cp.bmat([[A, K], [K, np.eye(s.n)]]) >> 0, "t": cp.trace(A) <= 1, "Z": K >> 0}
         return Program(cp.Maximize(span.a @ mu), constraints)
 
     def dual(self, s: View) -> Program:
         """Two matrices and a number; t >= 0 follows from W11."""
-        n, span = s.n, Span.plain(s)
+        n, span = s.n, Span.free(s)
         W, Z, t = s.matrix("W", blocks=2), s.matrix("Z"), cp.Variable(name="t")
         return Program(
             cp.Minimize(t + cp.trace(W[n:, n:])),
@@ -66,7 +66,7 @@ class SchurAlignment(Formulation):
 
     def master(self, s: View) -> NormMaster:
         """The problem without the matrix inequality."""
-        return NormMaster(Span.plain(s))
+        return NormMaster(Span.free(s))
 
     def with_multiplier(self, s: View, Z: np.ndarray, value: float) -> dict[str, object]:
         """Z with the best W and t for it."""
@@ -88,7 +88,7 @@ class SchurAlignment(Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """At least the alignment of every kernel; the two parts of the dual are equal; the multipliers meet nothing."""
-        n, span = s.n, Span.plain(s)
+        n, span = s.n, Span.free(s)
         value = float(span.a @ primal.mu)
         yield at_most("the alignment of every single kernel <= the optimum", span.best_alone, value, scale=1.0)
         yield at_most("alignment <= 1", value, 1.0)
@@ -99,13 +99,13 @@ class SchurAlignment(Formulation):
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
         """Three kernels and labels, on few points: W has twice the order. No kernel outweighs the others in W."""
-        samples = not_semidefinite(map(levelled, several_kernels(rng, SMALL_SIZES)), Span.plain)
+        samples = not_semidefinite(map(levelled, several_kernels(rng, SMALL_SIZES)), Span.free)
         return ((cls(), sample) for sample in samples)
 
 
 def completed(s: View, Z: np.ndarray) -> dict[str, object]:
     """Z with the best W and t for it; W = 0 and t = 0 where U = 0."""
-    span = Span.plain(s)
+    span = Span.free(s)
     U = -s.mixture(span.solve(span.a + s.against(Z)))
     t = float(np.linalg.norm(U)) / 2
     W22 = U @ U / (4 * t) if t > 0 else np.zeros_like(U)

@@ -40,22 +40,22 @@ class SemidefiniteAlignment(Formulation):
     def requires(self, s: Sample) -> None:
         """The target must not vanish, and some kernel has to have to do with it."""
         check_target(s.y)
-        check_aligned(Span.plain(s))
+        check_aligned(Span.free(s))
 
     def primal(self, s: View) -> Program:
         """The inner product with the target, of a positive semi-definite combination of length 1."""
-        span, mu = Span.plain(s), cp.Variable(len(s.kernels), name="mu")
+        span, mu = Span.free(s), cp.Variable(len(s.kernels), name="mu")
         return Program(cp.Maximize(span.a @ mu), {"lambda": cp.sum_squares(span.F @ mu) <= 1, "Z": s.mixture(mu) >> 0})
 
     def dual(self, s: View) -> Program:
         """The length of the projection of yy' / ||yy'|| + Z on the span of the kernels."""
-        span, Z = Span.plain(s), s.matrix("Z")
+        span, Z = Span.free(s), s.matrix("Z")
         length = cp.norm(span.inverse @ (span.a + s.against(Z)))
         return Program(cp.Minimize(length), domain=[Z >> 0], multipliers={"lambda": length / 2})
 
     def master(self, s: View) -> NormMaster:
         """The problem without the matrix inequality."""
-        return NormMaster(Span.plain(s))
+        return NormMaster(Span.free(s))
 
     def with_multiplier(self, s: View, Z: np.ndarray, value: float) -> dict[str, object]:
         """The dual variables that belong to the multiplier of the matrix inequality: itself."""
@@ -67,7 +67,7 @@ class SemidefiniteAlignment(Formulation):
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """mu is the direction of M^-1 (a + z), moved towards the sum of the kernels until K is semi-definite."""
-        span = Span.plain(s)
+        span = Span.free(s)
         mu = raised(s, span.solve(span.a + s.against(dual.Z)))
         length = np.linalg.norm(span.F @ mu)
         return {"mu": mu / length if length > 0 else mu}
@@ -78,7 +78,7 @@ class SemidefiniteAlignment(Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """At least the alignment of every kernel; Z and K are orthogonal."""
-        span = Span.plain(s)
+        span = Span.free(s)
         value = float(span.a @ primal.mu)
         yield at_most("the alignment of every single kernel <= the optimum", span.best_alone, value, scale=1.0)
         yield at_most("alignment <= 1", value, 1.0)
@@ -87,4 +87,4 @@ class SemidefiniteAlignment(Formulation):
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
         """Three kernels and labels, and a constraint that counts."""
-        return ((cls(), sample) for sample in not_semidefinite(several_kernels(rng), Span.plain))
+        return ((cls(), sample) for sample in not_semidefinite(several_kernels(rng), Span.free))

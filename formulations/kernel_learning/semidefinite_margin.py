@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.completion import Completion, Directions
-from formulations.kernel_learning.cone import is_semidefinite, most_negative, of_trace, semidefinite_near
+from formulations.kernel_learning.cone import inside, is_semidefinite, most_negative, of_trace, semidefinite_near
 from formulations.kernel_learning.span import Span, check_traces
 from kopt import Claim, Point, Sample, View, at_most, equal
 from kopt.kernels import Kernel
@@ -110,13 +110,13 @@ class SemidefiniteMargin(ABC):
         The coordinates x belong to an orthonormal basis of the span of the kernels. A positive semi-definite matrix
         of trace 1 has no norm above 1, so they lie between -1 and 1 from the beginning.
         """
-        size, basis = self.c * s.n, Span.plain(s).inverse
+        size, basis = self.c * s.n, Span.free(s).inverse
         images = np.reshape(s.sample.stacked_grams.T, (-1, s.n)) @ v
         images = images.reshape(-1, s.n).T @ basis.T * size
-        inside = np.linalg.lstsq(basis.T, 1 / s.traces / len(s.traces), rcond=None)[0]
+        even = np.linalg.lstsq(basis.T, inside(s) / np.count_nonzero(s.traces), rcond=None)[0]
         r = basis @ s.traces
         directions = Directions(
-            s.y, images, v @ images, r, lower=-1.0, G=np.zeros((0, len(basis))), inside=inside / (r @ inside)
+            s.y, images, v @ images, r, lower=-1.0, G=np.zeros((0, len(basis))), inside=even / (r @ even)
         )
         for _ in range(MOST_ROUNDS):
             x = completion.weights(directions)
@@ -153,7 +153,7 @@ class SemidefiniteMargin(ABC):
         q = np.array([s.combination(v, kernel=name).norm_squared for name in s.kernels])
         yield equal("tr K = c l", s.traces @ primal.mu, self.c * s.n)
         yield equal("c l tau = t / 2", spent, primal.t / 2, scale=total)
-        alone = self.c * s.n / 2 * float(np.max(q / s.traces))
+        alone = self.c * s.n / 2 * float(np.max(inside(s) * q))
         yield at_most("1/2 alpha' G alpha of every single kernel of this trace <= c l tau", alone, spent, scale=total)
         lost = s.against(dual.V[:-1, :-1]) @ primal.mu - v @ primal.f + primal.t / 2
         yield equal("<V, [[K, f], [f', t]]> = 0", lost, 0.0, scale=total)

@@ -11,43 +11,64 @@ import numpy as np
 from scipy.optimize import nnls
 
 from kopt import InputError, Sample
+from kopt.gram.alignment import LAST_DIGITS
 
-# Eigenvalues of the matrix of cosines that count as 0.
-SINGULAR = 1e-12
+# Combinations of kernels of length 1 that are shorter than this, relative to the longest, count as 0: rounding in the
+# kernel values leaves them six digits or fewer.
+DEPENDENT = 1e-10
 # Cosines, and weights relative to the largest, that count as 0.
 ROUNDING = 1e-13
-# Below this fraction of its squared length, a matrix that was centred by subtraction has lost too many digits.
-CANCELLED = 1e-6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Span:
-    """Kernels as vectors: M_kl = <K_k, K_l>, and a_k = <K_k, T> for the target T = yy' / ||y||^2, of length 1.
+    """Kernels as vectors: columns of `root`, and a_k = <K_k, T> for the target T = yy' / ||y||^2, of length 1.
 
-    An alignment is a cosine in this space, A(K, yy') = a' mu / (mu' M mu)^(1/2) for K = sum_k mu_k K_k.
+    An alignment is a cosine in this space, A(K, yy') = a' mu / (mu' M mu)^(1/2) for K = sum_k mu_k K_k and
+    M_kl = <K_k, K_l>. A combination that is 0 up to ten digits has no direction: what is in it of inner products is
+    left out.
     """
 
-    M: np.ndarray
+    root: np.ndarray
     a: np.ndarray
 
-    def __post_init__(self) -> None:
-        """Where kernels are dependent up to `SINGULAR`, what the target has beside their span is left out."""
-        if self.null.size:
-            object.__setattr__(self, "a", self.F.T @ (self.inverse @ self.a))
+    @classmethod
+    def of(cls, root: np.ndarray, a: np.ndarray) -> Span:
+        """From inner products a as they were computed."""
+        return cls(root, cls(root, a).kept(a))
+
+    def towards(self, a: np.ndarray) -> Span:
+        """The same kernels with other inner products."""
+        return Span.of(self.root, a)
 
     @classmethod
     def plain(cls, s: Any) -> Span:
         """The kernels as they are."""
-        return cls(s.frobenius.products, s.frobenius.seen @ s.y / (s.y @ s.y))
+        return cls.of(s.frobenius.root, s.frobenius.seen @ s.y / (s.y @ s.y))
+
+    @classmethod
+    def free(cls, s: Any) -> Span:
+        """For weights of any sign: a kernel that is a combination of the others is 0."""
+        independent = s.frobenius.independent
+        return cls.of(s.frobenius.root * independent, independent * (s.frobenius.seen @ s.y) / (s.y @ s.y))
 
     @classmethod
     def centred(cls, s: Any) -> Span:
-        """Kernels and target centred: H K_k H and Hy, H = I - jj'/l; by one pass where no kernel has a large mean."""
-        if np.any(np.diag(s.frobenius.centred) <= CANCELLED * np.diag(s.frobenius.products)):
-            return cls.plain(s.centred)
-        y = s.y - s.y.mean()
-        seen = s.frobenius.seen - s.y.mean() * s.frobenius.sums
-        return cls(s.frobenius.centred, seen @ y / (y @ y))
+        """Kernels and target centred: H K_k H and Hy, H = I - jj'/l; a kernel that is constant up to rounding is 0."""
+        span = cls.plain(s.centred)
+        largest = np.array([np.max(gram.diagonal) for gram in s.grams.values()])
+        varies = span.lengths > LAST_DIGITS * s.n * largest
+        return cls.of(span.root * varies, span.a * varies)
+
+    @property
+    def M(self) -> np.ndarray:
+        """The inner products of the kernels."""
+        return np.asarray(self.root.T @ self.root)
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """||K_k||."""
+        return np.asarray(np.linalg.norm(self.root, axis=0))
 
     @property
     def alone(self) -> np.ndarray:
@@ -62,43 +83,46 @@ class Span:
     @cached_property
     def _unit(self) -> np.ndarray:
         """The lengths of the kernels; 1 for one that is 0 everywhere."""
-        lengths = np.sqrt(np.diag(self.M))
-        return np.where(lengths > 0, lengths, 1.0)
+        return np.where(self.lengths > 0, self.lengths, 1.0)
 
     @cached_property
     def _spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Eigenvalues and eigenvectors of the cosines between the kernels, and eigenvectors of the eigenvalue 0."""
-        values, vectors = np.linalg.eigh(self.M / np.outer(self._unit, self._unit))
-        kept = values > SINGULAR * values[-1]
-        return values[kept], vectors[:, kept], vectors[:, ~kept]
+        """Singular values of the kernels at length 1, weights that belong to them, and weights of nothing."""
+        _, values, Vt = np.linalg.svd(self.root / self._unit)
+        kept = values > DEPENDENT * values[0]
+        return values[kept], Vt[kept].T, Vt[~kept].T
 
     @cached_property
     def F(self) -> np.ndarray:
         """The kernels in coordinates, as columns: F'F = M."""
         values, vectors, _ = self._spectrum
-        return np.sqrt(values)[:, None] * vectors.T * self._unit
+        return values[:, None] * vectors.T * self._unit
 
     @cached_property
     def inverse(self) -> np.ndarray:
         """A root of a generalised inverse of M: P'P b solves M x = b, and ||P b||^2 = b' x, for b in its range."""
         values, vectors, _ = self._spectrum
-        return (1 / np.sqrt(values))[:, None] * vectors.T / self._unit
+        return vectors.T / values[:, None] / self._unit
 
     @property
     def null(self) -> np.ndarray:
         """Weights, as columns, of the combinations that are 0."""
         return np.asarray(self._spectrum[2] / self._unit[:, None])
 
-    def in_range(self, b: cp.Expression) -> list[cp.Constraint]:
-        """b in the range of M; nothing where the kernels are independent, and this holds by itself."""
-        return [self.null.T @ b == 0] if self.null.size else []
+    def kept(self, b: Any) -> Any:
+        """Inner products b with the kernels, without what only combinations that are 0 would see: in the range of M."""
+        return self.F.T @ (self.inverse @ b) if self.null.size else b
+
+    def in_range(self, nu: cp.Expression) -> list[cp.Constraint]:
+        """a + nu in the range of M; nothing where the kernels are independent, and this holds by itself."""
+        return [self.null.T @ (self.a + nu) == 0] if self.null.size else []
 
     def feasible(self, nu: np.ndarray) -> np.ndarray:
         """Multipliers near nu that are not negative, and in the range of M, as a is.
 
         Of the kernels at length 1 the sum has a positive inner product with every kernel: some of it is enough.
         """
-        near = self.F.T @ (self.inverse @ nu)
+        near = self.kept(nu)
         safe = self.F.T @ np.sum(self.F / self._unit, axis=1)
         lacking = np.divide(-near, safe, out=np.zeros_like(near), where=safe > 0)
         return np.asarray(np.maximum(near + max(0.0, float(np.max(lacking))) * safe, 0.0))

@@ -50,23 +50,23 @@ class TraceBoundedAlignment(Formulation):
     def requires(self, s: Sample) -> None:
         """The target must not vanish, and some kernel has to have to do with it."""
         check_target(s.y)
-        check_aligned(Span.plain(s))
+        check_aligned(Span.free(s))
 
     def primal(self, s: View) -> Program:
         """The inner product with the target, of a positive semi-definite combination of bounded trace."""
         mu = cp.Variable(len(s.kernels), name="mu")
         constraints = {"tau": s.traces @ mu <= self.c * s.n, "Z": s.mixture(mu) >> 0}
-        return Program(cp.Maximize(Span.plain(s).a @ mu), constraints)
+        return Program(cp.Maximize(Span.free(s).a @ mu), constraints)
 
     def dual(self, s: View) -> Program:
         """The least tau for which some matrix tau I - Z agrees with the target on the kernels."""
         Z, tau = s.matrix("Z"), cp.Variable(name="tau")
-        equations = tau * s.traces - s.against(Z) == Span.plain(s).a
+        equations = tau * s.traces - s.against(Z) == Span.free(s).a
         return Program(cp.Minimize(self.c * s.n * tau), {"mu": equations}, domain=[Z >> 0, tau >= 0])
 
     def master(self, s: View) -> TraceMaster:
         """The problem without the matrix inequality."""
-        return TraceMaster(Span.plain(s), s.traces, self.c * s.n)
+        return TraceMaster(Span.free(s), s.traces, self.c * s.n)
 
     def with_multiplier(self, s: View, Z: np.ndarray, value: float) -> dict[str, object]:
         """The multiplier of the matrix inequality; that of the trace, times the trace, is the value."""
@@ -74,7 +74,7 @@ class TraceBoundedAlignment(Formulation):
 
     def repair(self, s: View, dual: Point) -> dict[str, object]:
         """The equations corrected by a combination of the kernels; mixed with a safe point if that leaves the cone."""
-        span, tau, Z = Span.plain(s), max(0.0, float(dual.tau)), positive_part(dual.Z)
+        span, tau, Z = Span.free(s), max(0.0, float(dual.tau)), positive_part(dual.Z)
         missing = tau * s.traces - s.against(Z) - span.a
         if np.max(np.abs(missing)) > ROUNDING * np.max(tau * s.traces + np.abs(span.a)):
             Z = Z + s.mixture(span.solve(missing))
@@ -87,7 +87,7 @@ class TraceBoundedAlignment(Formulation):
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """The linear program over the vectors of Z, cut further until its solution is positive semi-definite."""
-        span, nothing = Span.plain(s), np.zeros(len(s.kernels))
+        span, nothing = Span.free(s), np.zeros(len(s.kernels))
         D = span.inverse.T
         if not D.size or not np.any(span.a):
             return {"mu": nothing}
@@ -103,7 +103,7 @@ class TraceBoundedAlignment(Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """No kernel of that trace does better; the trace is used up; Z and K are orthogonal."""
-        a, bound = Span.plain(s).a, self.c * s.n
+        a, bound = Span.free(s).a, self.c * s.n
         value, trace = float(a @ primal.mu), float(s.traces @ primal.mu)
         single = np.divide(a, s.traces, out=np.zeros_like(a), where=s.traces > 0)
         yield at_most("c l a_k / tr K_k <= the optimum", bound * np.max(single), value, scale=bound)

@@ -14,9 +14,12 @@ from formulations.kernel_learning.cone import inside, is_semidefinite, positive_
 from formulations.kernel_learning.cut_program import CutProgram
 from formulations.kernel_learning.instances import not_semidefinite, partly_labelled
 from formulations.kernel_learning.masters import NormMaster
-from formulations.kernel_learning.span import SINGULAR, Span, check_aligned, check_target
+from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Kernel
+
+# Parts of combinations that count as 0, relative to the largest.
+SINGULAR = 1e-12
 
 
 class TransductiveAlignment(Formulation):
@@ -161,15 +164,19 @@ class Blocks:
         n, y = self.s.n, self.s.y
         parts = self.s.stacked_grams.reshape(n, n, -1)[np.ix_(y != 0, y != 0)]
         flat, labels = parts.reshape(-1, parts.shape[2]), y[y != 0]
-        return Span(flat.T @ flat, np.outer(labels, labels).ravel() @ flat / (y @ y))
+        return Span.of(np.linalg.qr(flat, mode="r"), np.outer(labels, labels).ravel() @ flat / (y @ y))
 
     @cached_property
     def unseen(self) -> np.ndarray:
         """Weights, as columns, of combinations that are 0 on the training points, but not on all: independent ones."""
         null = self.span.null
-        whole = null.T @ self.s.frobenius.products @ null
-        values, vectors = np.linalg.eigh(whole) if null.size else (np.zeros(0), np.zeros((0, 0)))
-        return np.asarray(null @ vectors[:, values > SINGULAR])
+        if not null.size:
+            return null
+        root = self.s.frobenius.root * self.s.frobenius.independent
+        lengths = np.linalg.norm(root, axis=0)
+        _, values, Vt = np.linalg.svd(root @ null / np.max(lengths, initial=0.0))
+        seen = np.flatnonzero(values > SINGULAR)
+        return np.asarray(null @ Vt[seen].T)
 
     @property
     def _matrices(self) -> list[np.ndarray]:
