@@ -115,6 +115,10 @@ class TransductiveAlignment(Formulation):
         """sum_k mu_k k_k."""
         return s.combined(primal.mu)
 
+    def alignment_target(self, s: Sample) -> np.ndarray:
+        """The labels of the training points."""
+        return np.where(s.y == 0, np.nan, s.y)
+
     def learnt_blocks(self, s: Sample, primal: Point) -> LearntBlocks:
         """The learnt matrix between training points, between training and test points, and between test points."""
         K = (s.stacked_grams @ primal.mu).reshape(s.n, s.n)
