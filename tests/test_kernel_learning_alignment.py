@@ -517,6 +517,17 @@ class TestFunctions:
         refusal(lambda: measure(K, np.ones((2, 3))), "not square")
         refusal(lambda: measure(K, [1.0, np.nan]), "NaN or infinite")
 
+    @pytest.mark.parametrize("measure", [alignment, centred_alignment])
+    def test_arguments_that_are_no_kernel_values_and_no_targets(self, measure):
+        K = np.array([[2.0, 1.0], [1.0, 3.0]])
+        refusal(lambda: measure(["a", "b"], K), "The first argument is neither")
+        refusal(lambda: measure(K, [[1.0, 2.0], [3.0]]), "The second argument is neither")
+        refusal(lambda: measure([[2.0, 1.0], [0.5, 3.0]], [1, -1]), "The first argument is not symmetric", "0.5")
+        refusal(lambda: measure(K, np.ones((2, 3))), "The second argument has shape (2, 3)")
+        refusal(lambda: measure(K, 1.0), "The second argument has shape ()")
+        for empty in ([], np.empty((0, 0))):
+            refusal(lambda empty=empty: measure(empty, empty), "The first argument is empty")
+
     def test_what_centring_makes_0_is_refused(self):
         K = np.array([[2.0, 1.0], [1.0, 3.0]])
         refusal(lambda: centred_alignment(K, [0.1, 0.1]), "The second argument is constant")
