@@ -295,11 +295,15 @@ class TestTransductive:
         assert bounds.lower <= solution.value + CERTIFIED
         assert solution.value - CERTIFIED <= bounds.upper < np.inf
 
+    def test_labels_that_differ_in_their_last_digits_are_shown_apart(self):
+        sample = Sample(np.arange(4.0)[:, None] + 1, [1e6 + 0.2, 1e6 + 0.1, 1e6 + 0.2, 0])
+        refusal(lambda: kopt.solve(TransductiveAlignment(), sample), "labels include 1000000.2, 1000000.1, but")
+
     def test_it_says_which_labels_it_takes(self):
         X, kernel = np.arange(4.0)[:, None] + 1, {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}
         for y, part in (
             ([1.0, -1, 1, -1], "no test point"),
-            ([1.0, -1, 2, 0], "labels are 2"),
+            ([1.0, -1, 2, 0], "labels include 2, but"),
             ([0.0, 0, 0, 0], "All 4 targets are 0"),
         ):
             refusal(lambda y=y: kopt.solve(TransductiveAlignment(), Sample(X, y, kernel=kernel)), part)
@@ -379,6 +383,10 @@ class TestDegenerate:
         solution = kopt.solve(cls(), sample)
         assert solution.certificate.holds(CERTIFIED)
         assert solution.certificate.bounds.relative_gap <= CERTIFIED
+
+    def test_one_target(self):
+        for cls, y in ((CentredAlignment, 2), (Alignment, 0)):
+            refusal(lambda cls=cls, y=y: kopt.solve(cls(), Sample([[1.0]], [y])), f"The only target is {y}")
 
 
 class TestRefusals:

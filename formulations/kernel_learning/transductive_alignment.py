@@ -56,9 +56,9 @@ class TransductiveAlignment(Formulation):
         check_target(s.y)
         wrong = s.y[~np.isin(s.y, (-1.0, 0.0, 1.0))]
         if len(wrong):
+            first = ", ".join([repr(value).removesuffix(".0") for value in dict.fromkeys(wrong.tolist())][:3])
             raise InputError(
-                f"The labels are {', '.join(f'{value:g}' for value in np.unique(wrong)[:5])}, among others, but must "
-                "be -1 and +1 on training points and 0 on test points.",
+                f"The labels include {first}, but must be -1 and +1 on training points and 0 on test points.",
                 "Convert them, and give the label 0 to the points whose label is not known.",
             )
         if np.all(s.y):
