@@ -74,7 +74,7 @@ def suited(cls, sample, shift=0.0):
     """The sample moved, with points without labels or with one kernel where the machine needs that."""
     y = np.where(np.arange(sample.n) % 3 == 1, 0.0, sample.y) if cls is TransductiveAlignment else sample.y
     kernels = sample.gram("wide").kernel if cls is AlignmentSpectrum else sample.kernels
-    return Sample(sample.X + [shift, 0.0, 0.0], y, kernel=kernels)
+    return Sample(sample.X + np.array([shift, 0.0, 0.0]), y, kernel=kernels)
 
 
 class TestWeights:
@@ -85,8 +85,7 @@ class TestWeights:
     )
     def test_they_are_shares_of_the_trace_beside_their_names(self, formulation):
         """Of the kernels that the learnt one is made of: far from the origin centred ones are quite others."""
-        sample = classes()
-        solution = kopt.solve(formulation, Sample(sample.X + [5.0, 0.0, 0.0], sample.y, kernel=sample.kernels))
+        solution = kopt.solve(formulation, suited(type(formulation), classes(), shift=5.0))
         weights, _, _ = parts(solution.kernel_figure())
         assert labels(weights.get_yticklabels()) == ["narrow", "wide", "linear"]
         traces = [np.trace(part(solution.sample.X)) for part in solution.kernel.kernels]
