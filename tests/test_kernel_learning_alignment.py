@@ -62,7 +62,9 @@ def partly(sample: Sample) -> Sample:
 
 
 def suited(cls: type[Formulation], sample: Sample) -> Sample:
-    """The sample with test points, for the machine that needs them."""
+    """The sample with test points, or with one kernel, for the machine that needs that."""
+    if cls is AlignmentSpectrum:
+        return sample.under(sample.gram().kernel)
     return partly(sample) if cls is TransductiveAlignment else sample
 
 
@@ -240,6 +242,29 @@ class TestSpectrum:
     def test_no_eigenvalue_at_all(self):
         refusal(lambda: kopt.solve(AlignmentSpectrum(), Sample(np.zeros((3, 2)), [1, -1, 1])), "0 on all 3 points")
 
+    def test_a_kernel_that_has_nothing_to_do_with_the_target(self):
+        pairs = np.repeat([[1.0, 2], [3, 4], [0, 1]], 2, axis=0)
+        refusal(lambda: kopt.solve(AlignmentSpectrum(), Sample(pairs, [1, -1] * 3)), "no combination has any")
+
+    def test_several_kernels(self):
+        refusal(lambda: kopt.solve(AlignmentSpectrum(), sample_of(0)), "has 3 kernels", "kernels['linear']")
+
+    @pytest.mark.parametrize("n", [5, 150])
+    def test_the_closed_form_comes_first(self, n):
+        X = np.random.default_rng(n).standard_normal((n, 3))
+        sample = Sample(X, np.where(X[:, 0] > 0.3, 1.0, -1.0), kernel=Gaussian(sigma=1.0))
+        solution = kopt.solve(AlignmentSpectrum(), sample)
+        assert [attempt.method for attempt in solution.attempts] == ["CLOSED_FORM"]
+        assert "closed form" in solution.attempts[0].reason
+        assert solution.certificate.holds(1e-12)
+        assert not solution.dual.nu.any()
+
+    def test_the_closed_form_is_of_duals_that_state_it(self):
+        sample = sample_of(0)
+        refusal(lambda: kopt.solve(Alignment(), sample, method="closed_form"), "no answer in closed form")
+        sample = suited(AlignmentSpectrum, sample)
+        refusal(lambda: kopt.solve(AlignmentSpectrum(), sample, "primal", "closed_form"), "it solves duals only")
+
 
 class TestTransductive:
     @every_seed
@@ -342,6 +367,10 @@ class TestCentred:
         refusal(lambda: kopt.solve(CentredAlignment(), Sample(X, [2.0, 2, 2])), "All 3 targets are 2")
         refusal(lambda: independent_weights(Sample(X, [2.0, 2, 2])), "All 3 targets are 2")
 
+    def test_one_target(self):
+        for cls, y in ((CentredAlignment, 2), (Alignment, 0)):
+            refusal(lambda cls=cls, y=y: kopt.solve(cls(), Sample([[1.0]], [y])), f"The only target is {y}")
+
 
 class TestDegenerate:
     @pytest.mark.parametrize("cls", [*WEIGHTS, *SEMIDEFINITE, TransductiveAlignment])
@@ -384,10 +413,6 @@ class TestDegenerate:
         assert solution.certificate.holds(CERTIFIED)
         assert solution.certificate.bounds.relative_gap <= CERTIFIED
 
-    def test_one_target(self):
-        for cls, y in ((CentredAlignment, 2), (Alignment, 0)):
-            refusal(lambda cls=cls, y=y: kopt.solve(cls(), Sample([[1.0]], [y])), f"The only target is {y}")
-
 
 class TestRefusals:
     X, y = np.array([[0.0, 1.0], [1.0, 0.5], [3.0, 2.0], [2.0, 2.5]]), np.array([-1.0, 1.0, 1.0, -1.0])
@@ -413,7 +438,7 @@ class TestRefusals:
     def test_kernels_that_turn_out_not_to_be(self, cls):
         indefinite = Precomputed(np.diag([1.0, 2, 1, -1]))
         sample = Sample(np.arange(4), [1.0, -1, 1, 0], kernel={"K": indefinite, "L": Precomputed(np.eye(4))})
-        refusal(lambda: kopt.solve(cls(), sample), "positive semidefinite")
+        refusal(lambda: kopt.solve(cls(), suited(cls, sample)), "positive semidefinite")
 
     def test_kernels_of_different_sizes(self):
         refusal(lambda: Sample.from_gram({"K": np.eye(4), "L": np.eye(3)}, self.y), "different sizes")
