@@ -51,6 +51,7 @@ class Formulation:
     repair     feasible dual variables near given ones, where the feasible set is more than a polyhedron
     decision   the function that the machine learns; by default <w, phi(x)> + b
     learnt_kernel   the kernel that the machine learns, where it learns one
+    alignment_target   what a learnt kernel is to align with, where that is not y
     to_scikit_learn, from_scikit_learn   the same machine there, and its conventions
     """
 
@@ -110,6 +111,10 @@ class Formulation:
             f"{type(self).__name__} learns no kernel.",
             "Use a formulation that does, such as those in formulations.kernel_learning.",
         )
+
+    def alignment_target(self, s: Sample) -> np.ndarray | None:
+        """The numbers t for which A(K, tt') says how good a learnt kernel is; NaN at points that do not count."""
+        return None if s.y is None else np.asarray(s.y)
 
     def to_scikit_learn(self, s: Sample) -> Any:
         """The estimator of scikit-learn that solves this problem, not fitted, for a precomputed kernel."""

@@ -60,8 +60,9 @@ class Sample:
         2
         """
         matrices = K if isinstance(K, Mapping) else {"K": K}
+        words = {name: f"The matrix {name!r}" if isinstance(K, Mapping) else "K" for name in matrices}
         kernels = {
-            name: Precomputed(check_positive_semidefinite(matrix), semidefinite=True)
+            name: Precomputed(check_positive_semidefinite(matrix, words[name]), semidefinite=True)
             for name, matrix in matrices.items()
         }
         sizes = {name: len(kernel.K) for name, kernel in kernels.items()}

@@ -112,6 +112,22 @@ SAMPLES = {
         lambda: Sample.from_gram([[1.0, 2.0], [2.0, 1.0]]),
         ["smallest eigenvalue is -1", "largest 3", '"clip"', '"shift"', '"flip"'],
     ),
+    "one of two K indefinite": (
+        lambda: Sample.from_gram({"a": np.eye(2), "b": [[1.0, 2.0], [2.0, 1.0]]}),
+        ["The matrix 'b' is not positive semidefinite", "smallest eigenvalue is -1"],
+    ),
+    "one of two K not symmetric": (
+        lambda: Sample.from_gram({"a": np.eye(2), "b": [[1.0, 0.5], [0.2, 1.0]]}),
+        ["The matrix 'b' is not symmetric"],
+    ),
+    "one of two K not square": (
+        lambda: Sample.from_gram({"a": np.eye(2), "b": np.ones((2, 3))}),
+        ["The matrix 'b' has shape (2, 3)"],
+    ),
+    "NaN in one of two K": (
+        lambda: Sample.from_gram({"a": np.eye(2), "b": np.diag([1.0, np.nan])}),
+        ["The matrix 'b' has 1 values", "(1, 1)"],
+    ),
     "y for another K": (lambda: Sample.from_gram(np.eye(3), [1, -1]), ["y has shape (2,)", "3 points"]),
     "two K of different sizes": (lambda: Sample.from_gram({"a": np.eye(2), "b": np.eye(3)}), ["2", "3"]),
 }

@@ -11,13 +11,15 @@ from formulations.kernel_learning import (
     Alignment,
     AlignmentSpectrum,
     CentredAlignment,
+    SchurAlignment,
+    SemidefiniteAlignment,
     SemidefiniteSoftMarginKernelLearning,
     SoftMarginKernelLearning,
     TransductiveAlignment,
 )
 from formulations.novelty import Hypersphere
-from kopt import Sample, alignment
-from kopt.kernels import Gaussian, Kernel, Linear, Polynomial
+from kopt import DeclarationError, Sample, alignment
+from kopt.kernels import FromFunction, Gaussian, Kernel, Linear, Polynomial
 from kopt.show import kernel_figure
 from kopt.show.kernel_figure import MOST_POINTS, NEGATIVE, POSITIVE
 from tests.test_bad_input import refusal
@@ -26,6 +28,16 @@ matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib")
 from matplotlib.colors import to_rgba  # noqa: E402
 
 KERNELS = {"narrow": Gaussian(sigma=0.5), "wide": Gaussian(sigma=2.0), "linear": Linear()}
+
+#: What is maximised by these is an alignment.
+LARGEST = (
+    Alignment,
+    CentredAlignment,
+    SemidefiniteAlignment,
+    SchurAlignment,
+    TransductiveAlignment,
+    AlignmentSpectrum,
+)
 
 
 def classes(n=20, kernels=None, y=None, seed=0):
@@ -54,6 +66,17 @@ def labels(ticks):
     return [tick.get_text() for tick in ticks]
 
 
+def tenth(x, z):
+    return 0.1
+
+
+def suited(cls, sample, shift=0.0):
+    """The sample moved, with points without labels or with one kernel where the machine needs that."""
+    y = np.where(np.arange(sample.n) % 3 == 1, 0.0, sample.y) if cls is TransductiveAlignment else sample.y
+    kernels = sample.gram("wide").kernel if cls is AlignmentSpectrum else sample.kernels
+    return Sample(sample.X + np.array([shift, 0.0, 0.0]), y, kernel=kernels)
+
+
 class TestWeights:
     @pytest.mark.parametrize(
         "formulation",
@@ -61,12 +84,13 @@ class TestWeights:
         ids=lambda f: type(f).__name__,
     )
     def test_they_are_shares_of_the_trace_beside_their_names(self, formulation):
-        solution = kopt.solve(formulation, classes())
+        """Of the kernels that the learnt one is made of: far from the origin centred ones are quite others."""
+        solution = kopt.solve(formulation, suited(type(formulation), classes(), shift=5.0))
         weights, _, _ = parts(solution.kernel_figure())
         assert labels(weights.get_yticklabels()) == ["narrow", "wide", "linear"]
-        traces = [np.trace(gram.dense) for gram in solution.sample.grams.values()]
-        expected = solution.primal.mu * traces
-        np.testing.assert_allclose(bars(weights), expected / expected.sum(), rtol=1e-10, atol=1e-14)
+        traces = [np.trace(part(solution.sample.X)) for part in solution.kernel.kernels]
+        expected = solution.primal.mu * traces / np.trace(solution.kernel(solution.sample.X))
+        np.testing.assert_allclose(bars(weights), expected, rtol=1e-10, atol=1e-14)
         assert weights.get_xlabel() == "share of the trace"
         assert weights.get_title() == "weights"
         # the first kernel is on top
@@ -108,11 +132,72 @@ class TestWeights:
         np.testing.assert_allclose(bars(weights), [1.0, 0.0])
         assert np.isfinite(drawn(before)).all()
 
+    def test_a_kernel_that_centring_makes_0_has_no_share(self):
+        sample = classes(7)
+        sample = Sample(sample.X, sample.y, kernel={"good": Gaussian(sigma=1.0), "constant": FromFunction(tenth, True)})
+        assert sample.centred.gram("constant").diagonal.any()  # rounding
+        weights, before, _ = parts(kopt.solve(CentredAlignment(), sample).kernel_figure())
+        np.testing.assert_allclose(bars(weights), [1.0, 0.0], atol=1e-14)
+        good = sample.centred.gram("good").dense
+        order = np.argsort(sample.y, kind="stable")
+        expected = (good / np.trace(good) * 7)[np.ix_(order, order)]
+        np.testing.assert_allclose(drawn(before), expected, rtol=1e-10, atol=1e-12)
+
     def test_a_kernel_that_is_no_weighted_sum_is_written(self):
         solution = kopt.solve(AlignmentSpectrum(), classes(kernels={"k": Gaussian(sigma=1.0)}))
         weights, _, _ = parts(solution.kernel_figure())
         assert [text.get_text() for text in weights.texts] == [repr(solution.kernel)]
         assert not weights.axison
+
+
+class TestAlignments:
+    @pytest.mark.parametrize("cls", LARGEST, ids=lambda cls: cls.__name__)
+    @pytest.mark.parametrize("shift", [0.0, 5.0])
+    @pytest.mark.parametrize("targets", [False, True], ids=["classes", "targets"])
+    def test_the_title_has_the_optimum(self, cls, shift, targets):
+        """Of whatever the machine aligns: kernels and target centred, or parts between labelled points."""
+        y = np.linspace(-1.0, 2.0, 21) if targets and cls is not TransductiveAlignment else None
+        solution = kopt.solve(cls(), suited(cls, classes(21, y=y), shift))
+        assert solution.certificate.holds(1e-6)
+        _, _, after = parts(solution.kernel_figure())
+        number = float(after.get_title().split("alignment ")[1])
+        assert number == pytest.approx(solution.value, abs=0.0005 + 1e-6)
+
+    @pytest.mark.parametrize("cls", LARGEST, ids=lambda cls: cls.__name__)
+    def test_before_nothing_was_learnt_it_was_no_larger(self, cls):
+        _, before, after = parts(kopt.solve(cls(), suited(cls, classes(21), 5.0)).kernel_figure())
+        first, second = (float(axes.get_title().split("alignment ")[1]) for axes in (before, after))
+        assert first <= second
+
+    def test_the_kernel_of_a_spectrum_is_what_was_before(self):
+        solution = kopt.solve(AlignmentSpectrum(), classes(kernels={"k": Gaussian(sigma=1.0)}))
+        _, before, _ = parts(solution.kernel_figure())
+        K, y = solution.sample.gram().dense, solution.sample.y
+        assert before.get_title() == f"before\nalignment {alignment(K, y):.3f}"
+
+    def test_of_many_points_it_says_how_many_it_is_about(self):
+        _, _, after = parts(kopt.solve(Alignment(), classes(MOST_POINTS + 50)).kernel_figure())
+        assert after.get_title().endswith(f" on {MOST_POINTS} of {MOST_POINTS + 50} points")
+
+    def test_a_target_that_cannot_be_computed_is_the_declarations_fault(self):
+        class Broken(Alignment):
+            def alignment_target(self, s):
+                return s.labels
+
+        refusal(kopt.solve(Broken(), classes()).kernel_figure, "alignment_target", kind=DeclarationError)
+
+
+class TestPointsThatAreNoVectors:
+    def test_words(self):
+        words = ["cat", "car", "cart", "dog", "dot", "do"]
+        common = FromFunction(lambda a, b: len(set(a) & set(b)), positive_semidefinite=True)
+        same = FromFunction(lambda a, b: a == b, positive_semidefinite=True)
+        sample = Sample(words, [1, -1, 1, -1, 1, -1], kernel={"common": common, "same": same})
+        solution = kopt.solve(Alignment(), sample)
+        _, _, after = parts(solution.kernel_figure())
+        order = [1, 3, 5, 0, 2, 4]
+        K = solution.kernel([words[i] for i in order])
+        np.testing.assert_allclose(drawn(after), K / np.mean(np.diag(K)), rtol=1e-12)
 
 
 class TestMatrices:

@@ -62,7 +62,9 @@ def partly(sample: Sample) -> Sample:
 
 
 def suited(cls: type[Formulation], sample: Sample) -> Sample:
-    """The sample with test points, for the machine that needs them."""
+    """The sample with test points, or with one kernel, for the machine that needs that."""
+    if cls is AlignmentSpectrum:
+        return sample.under(sample.gram().kernel)
     return partly(sample) if cls is TransductiveAlignment else sample
 
 
@@ -240,6 +242,29 @@ class TestSpectrum:
     def test_no_eigenvalue_at_all(self):
         refusal(lambda: kopt.solve(AlignmentSpectrum(), Sample(np.zeros((3, 2)), [1, -1, 1])), "0 on all 3 points")
 
+    def test_a_kernel_that_has_nothing_to_do_with_the_target(self):
+        pairs = np.repeat([[1.0, 2], [3, 4], [0, 1]], 2, axis=0)
+        refusal(lambda: kopt.solve(AlignmentSpectrum(), Sample(pairs, [1, -1] * 3)), "no combination has any")
+
+    def test_several_kernels(self):
+        refusal(lambda: kopt.solve(AlignmentSpectrum(), sample_of(0)), "has 3 kernels", "kernels['linear']")
+
+    @pytest.mark.parametrize("n", [5, 150])
+    def test_the_closed_form_comes_first(self, n):
+        X = np.random.default_rng(n).standard_normal((n, 3))
+        sample = Sample(X, np.where(X[:, 0] > 0.3, 1.0, -1.0), kernel=Gaussian(sigma=1.0))
+        solution = kopt.solve(AlignmentSpectrum(), sample)
+        assert [attempt.method for attempt in solution.attempts] == ["CLOSED_FORM"]
+        assert "closed form" in solution.attempts[0].reason
+        assert solution.certificate.holds(1e-12)
+        assert not solution.dual.nu.any()
+
+    def test_the_closed_form_is_of_duals_that_state_it(self):
+        sample = sample_of(0)
+        refusal(lambda: kopt.solve(Alignment(), sample, method="closed_form"), "no answer in closed form")
+        sample = suited(AlignmentSpectrum, sample)
+        refusal(lambda: kopt.solve(AlignmentSpectrum(), sample, "primal", "closed_form"), "it solves duals only")
+
 
 class TestTransductive:
     @every_seed
@@ -295,11 +320,15 @@ class TestTransductive:
         assert bounds.lower <= solution.value + CERTIFIED
         assert solution.value - CERTIFIED <= bounds.upper < np.inf
 
+    def test_labels_that_differ_in_their_last_digits_are_shown_apart(self):
+        sample = Sample(np.arange(4.0)[:, None] + 1, [1e6 + 0.2, 1e6 + 0.1, 1e6 + 0.2, 0])
+        refusal(lambda: kopt.solve(TransductiveAlignment(), sample), "labels include 1000000.2, 1000000.1, but")
+
     def test_it_says_which_labels_it_takes(self):
         X, kernel = np.arange(4.0)[:, None] + 1, {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}
         for y, part in (
             ([1.0, -1, 1, -1], "no test point"),
-            ([1.0, -1, 2, 0], "labels are 2"),
+            ([1.0, -1, 2, 0], "labels include 2, but"),
             ([0.0, 0, 0, 0], "All 4 targets are 0"),
         ):
             refusal(lambda y=y: kopt.solve(TransductiveAlignment(), Sample(X, y, kernel=kernel)), part)
@@ -337,6 +366,10 @@ class TestCentred:
         X = np.arange(3.0)[:, None]
         refusal(lambda: kopt.solve(CentredAlignment(), Sample(X, [2.0, 2, 2])), "All 3 targets are 2")
         refusal(lambda: independent_weights(Sample(X, [2.0, 2, 2])), "All 3 targets are 2")
+
+    def test_one_target(self):
+        for cls, y in ((CentredAlignment, 2), (Alignment, 0)):
+            refusal(lambda cls=cls, y=y: kopt.solve(cls(), Sample([[1.0]], [y])), f"The only target is {y}")
 
 
 class TestDegenerate:
@@ -405,7 +438,7 @@ class TestRefusals:
     def test_kernels_that_turn_out_not_to_be(self, cls):
         indefinite = Precomputed(np.diag([1.0, 2, 1, -1]))
         sample = Sample(np.arange(4), [1.0, -1, 1, 0], kernel={"K": indefinite, "L": Precomputed(np.eye(4))})
-        refusal(lambda: kopt.solve(cls(), sample), "positive semidefinite")
+        refusal(lambda: kopt.solve(cls(), suited(cls, sample)), "positive semidefinite")
 
     def test_kernels_of_different_sizes(self):
         refusal(lambda: Sample.from_gram({"K": np.eye(4), "L": np.eye(3)}, self.y), "different sizes")
@@ -516,6 +549,17 @@ class TestFunctions:
         refusal(lambda: measure(K, np.eye(3)), "on 2 and on 3 points")
         refusal(lambda: measure(K, np.ones((2, 3))), "not square")
         refusal(lambda: measure(K, [1.0, np.nan]), "NaN or infinite")
+
+    @pytest.mark.parametrize("measure", [alignment, centred_alignment])
+    def test_arguments_that_are_no_kernel_values_and_no_targets(self, measure):
+        K = np.array([[2.0, 1.0], [1.0, 3.0]])
+        refusal(lambda: measure(["a", "b"], K), "The first argument is neither")
+        refusal(lambda: measure(K, [[1.0, 2.0], [3.0]]), "The second argument is neither")
+        refusal(lambda: measure([[2.0, 1.0], [0.5, 3.0]], [1, -1]), "The first argument is not symmetric", "0.5")
+        refusal(lambda: measure(K, np.ones((2, 3))), "The second argument has shape (2, 3)")
+        refusal(lambda: measure(K, 1.0), "The second argument has shape ()")
+        for empty in ([], np.empty((0, 0))):
+            refusal(lambda empty=empty: measure(empty, empty), "The first argument is empty")
 
     def test_what_centring_makes_0_is_refused(self):
         K = np.array([[2.0, 1.0], [1.0, 3.0]])

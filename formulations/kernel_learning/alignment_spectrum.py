@@ -16,6 +16,8 @@ from kopt.kernels import Kernel, Polynomial, Reweighted
 
 # Eigenvectors of smaller eigenvalues, relative to the largest, are rounding, and cannot be evaluated on new points.
 SMALLEST = 1e-10
+# Alignments that count as 0.
+ROUNDING = 1e-13
 
 
 class AlignmentSpectrum(Formulation):
@@ -45,12 +47,24 @@ class AlignmentSpectrum(Formulation):
     task = Task.OTHER
 
     def requires(self, s: Sample) -> None:
-        """The target and the kernel must not vanish."""
+        """One kernel; it and the target must not vanish, and have to do with each other."""
         check_target(s.y)
+        if len(s.grams) > 1:
+            raise InputError(
+                f"The sample has {len(s.grams)} kernels, and the eigenvalues of one are learnt.",
+                f"Give one of them, as in sample.under(sample.kernels[{next(iter(s.grams))!r}]), or learn weights for "
+                "all with Alignment.",
+            )
         if not np.any(s.gram().diagonal):
             raise InputError(
                 f"The kernel is 0 on all {s.n} points, so that no eigenvalue is positive.",
                 "Choose a kernel that tells the points apart.",
+            )
+        largest = float(np.max(Spectrum.of(s).a))
+        if largest <= ROUNDING:
+            raise InputError(
+                f"The largest alignment of an eigenvector with the target is {largest:.1g}: no combination has any.",
+                "Choose a kernel that tells points of different targets apart.",
             )
 
     def primal(self, s: View) -> Program:
@@ -65,6 +79,10 @@ class AlignmentSpectrum(Formulation):
         nu = cp.Variable(len(a), name="nu")
         length = cp.norm(a + nu)
         return Program(cp.Minimize(length), domain=[nu >= 0], multipliers={"lambda": length / 2})
+
+    def closed_form(self, s: View) -> dict[str, object]:
+        """nu = 0: no vector above a is shorter than a."""
+        return {"nu": np.zeros_like(Spectrum.of(s.sample).a)}
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """mu is the direction of s."""
@@ -103,7 +121,7 @@ class Spectrum:
 
     @classmethod
     def of(cls, s: Any) -> Spectrum:
-        """The spectrum of the first kernel of a sample."""
+        """The spectrum of the kernel of a sample."""
         factor = s.gram().factor
         squares = np.sum(factor**2, axis=0)
         order = np.argsort(squares)[::-1]

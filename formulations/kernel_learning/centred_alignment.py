@@ -1,5 +1,7 @@
 """Weights of centred kernels with the largest alignment with a centred target."""
 
+import numpy as np
+
 from formulations.kernel_learning.alignment import Alignment
 from formulations.kernel_learning.span import Span, check_aligned, check_target
 from kopt import Point, Reference, Sample, View
@@ -44,3 +46,7 @@ class CentredAlignment(Alignment):
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k times the centred k_k."""
         return s.centred.combined(primal.mu)
+
+    def alignment_target(self, s: Sample) -> np.ndarray:
+        """The target minus its mean."""
+        return np.asarray(s.centred.y)

@@ -141,13 +141,14 @@ def check_target(y: np.ndarray | None, centred: bool = False) -> None:
     """Refuse targets that align with nothing."""
     if y is None:
         raise InputError("The sample has no y, but an alignment needs a target.", "Give labels: Sample(X, y, ...).")
+    all_are = f"All {len(y)} targets are" if len(y) > 1 else "The only target is"
     if not np.any(y):
         raise InputError(
-            f"All {len(y)} targets are 0: every kernel has the same inner product, 0, with yy'.",
+            f"{all_are} 0: every kernel has the same inner product, 0, with yy'.",
             "Give labels -1 and +1, or targets that are not all 0.",
         )
     if centred and np.ptp(y) == 0:
-        raise InputError(f"All {len(y)} targets are {y[0]:g}, and centring makes them 0.", "Give targets that differ.")
+        raise InputError(f"{all_are} {y[0]:g}, and 0 after centring.", "Give targets that differ.")
 
 
 def check_aligned(span: Span) -> None:

@@ -59,9 +59,9 @@ class TransductiveAlignment(Formulation):
         check_target(s.y)
         wrong = s.y[~np.isin(s.y, (-1.0, 0.0, 1.0))]
         if len(wrong):
+            first = ", ".join([repr(value).removesuffix(".0") for value in dict.fromkeys(wrong.tolist())][:3])
             raise InputError(
-                f"The labels are {', '.join(f'{value:g}' for value in np.unique(wrong)[:5])}, among others, but must "
-                "be -1 and +1 on training points and 0 on test points.",
+                f"The labels include {first}, but must be -1 and +1 on training points and 0 on test points.",
                 "Convert them, and give the label 0 to the points whose label is not known.",
             )
         if np.all(s.y):
@@ -117,6 +117,10 @@ class TransductiveAlignment(Formulation):
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
         return s.combined(primal.mu)
+
+    def alignment_target(self, s: Sample) -> np.ndarray:
+        """The labels of the training points."""
+        return np.where(s.y == 0, np.nan, s.y)
 
     def learnt_blocks(self, s: Sample, primal: Point) -> LearntBlocks:
         """The learnt matrix between training points, between training and test points, and between test points."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kopt.errors import InputError
-from kopt.kernels.checks import square
+from kopt.kernels.checks import square, symmetric
 from kopt.kernels.points import Matrix
 
 #: What is left of a constant by subtracting its mean, relative to it.
@@ -39,19 +39,35 @@ def centred_alignment(K: ArrayLike, L: ArrayLike) -> float:
 
 def _scaled(given: ArrayLike, which: str) -> Matrix:
     """A matrix or vector divided by its largest entry: the squares of what is left neither overflow nor vanish."""
-    array = np.asarray(given, dtype=float) if np.ndim(given) == 1 else square(given)
+    array = _numbers(given, which)
     if not np.isfinite(array).all():
         raise InputError(
             f"{which} argument has {np.sum(~np.isfinite(array))} values that are NaN or infinite.",
             "Remove those points, or repair their values.",
         )
-    largest = np.max(np.abs(array), initial=0.0)
+    if array.ndim == 2:
+        symmetric(array, f"{which} argument")
+    largest = np.max(np.abs(array))
     if largest == 0:
         raise InputError(
             f"{which} argument is 0 everywhere: its alignment with anything is 0 / 0.",
             "Give a kernel matrix or targets that are not all 0.",
         )
     return np.asarray(array / largest)
+
+
+def _numbers(given: ArrayLike, which: str) -> Matrix:
+    """The argument as a vector or a square matrix."""
+    try:
+        array = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{which} argument is neither a matrix nor a vector of real numbers.",
+            "Give kernel values between points, or one number for each point: labels or targets.",
+        ) from None
+    if array.size == 0:
+        raise InputError(f"{which} argument is empty: its shape is {array.shape}.", "Give at least one point.")
+    return array if array.ndim == 1 else square(array, f"{which} argument")
 
 
 def _centred(array: Matrix, which: str) -> Matrix:

@@ -64,21 +64,22 @@ def diagnose(K: ArrayLike) -> Diagnosis:
     )
 
 
-def check_positive_semidefinite(K: ArrayLike) -> Matrix:
+def check_positive_semidefinite(K: ArrayLike, name: str = "K") -> Matrix:
     """K itself, when it is symmetric and positive semidefinite up to rounding.
 
-    A Cholesky factor of K + shift I proves it; the eigenvalues are computed only when there is none.
+    A Cholesky factor of K + shift I proves it; the eigenvalues are computed only when there is none. A refusal calls
+    the matrix by its name.
 
     >>> check_positive_semidefinite([[1.0, 1.0], [1.0, 1.0]])
     array([[1., 1.],
            [1., 1.]])
     """
-    K = symmetric(finite(square(K)))
+    K = symmetric(finite(square(K, name), name), name)
     if not _has_cholesky(K):
         diagnosis = diagnose(K)
         if not diagnosis.positive_semidefinite:
             raise InputError(
-                f"K is not positive semidefinite: its smallest eigenvalue is {diagnosis.smallest:.4g}, "
+                f"{name} is not positive semidefinite: its smallest eigenvalue is {diagnosis.smallest:.4g}, "
                 f"its largest {diagnosis.largest:.4g}.",
                 'Choose another kernel, or change K with repair(K, how), where how is "clip", "shift" or "flip".',
             )

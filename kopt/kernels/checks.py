@@ -54,20 +54,21 @@ def _shown(value: Any) -> str:
     return str(value) if isinstance(value, Real) else repr(value)
 
 
-def square(K: ArrayLike) -> Matrix:
-    """K as a square float64 array."""
+def square(K: ArrayLike, name: str = "K") -> Matrix:
+    """K as a square float64 array; the name is what a refusal calls it."""
     try:
         matrix = np.asarray(K, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("K is not a matrix of real numbers.", "Give a square array of kernel values.") from None
+        raise InputError(f"{name} is not a matrix of real numbers.", "Give a square array of kernel values.") from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
         raise InputError(
-            f"K has shape {matrix.shape}, which is not square.", "Give the kernel values between the points themselves."
+            f"{name} has shape {matrix.shape}, which is not square.",
+            "Give the kernel values between the points themselves.",
         )
     return matrix
 
 
-def finite(K: Matrix) -> Matrix:
+def finite(K: Matrix, name: str = "K") -> Matrix:
     """K itself, when all its values are finite."""
     with np.errstate(all="ignore"):
         total = K.sum()
@@ -75,18 +76,18 @@ def finite(K: Matrix) -> Matrix:
     if not np.isfinite(total) and not np.isfinite(K).all():
         wrong = np.argwhere(~np.isfinite(K))
         raise InputError(
-            f"K has {len(wrong)} values that are NaN or infinite, the first at {_place(wrong[0])}.",
+            f"{name} has {len(wrong)} values that are NaN or infinite, the first at {_place(wrong[0])}.",
             "Scale the features down, or choose a kernel that does not overflow on them.",
         )
     return K
 
 
-def symmetric(K: Matrix) -> Matrix:
+def symmetric(K: Matrix, name: str = "K") -> Matrix:
     """K itself, when K equals its transpose up to rounding."""
     gap, row, column = asymmetry(K)
     if gap > ROUNDING * np.abs(K).max():
         raise InputError(
-            f"K is not symmetric: the largest |K_ij - K_ji| is {gap:.4g}, at ({row}, {column}).",
+            f"{name} is not symmetric: the largest |K_ij - K_ji| is {gap:.4g}, at ({row}, {column}).",
             "Use (K + K.T) / 2 if the difference has no meaning.",
         )
     return K

@@ -9,12 +9,16 @@ import numpy as np
 
 from kopt.errors import InputError
 from kopt.gram import alignment
-from kopt.kernels import Kernel, Weighted
+from kopt.kernels import Centred, Kernel, Reweighted, Weighted
+from kopt.kernels.points import take
+from kopt.locations import FaultsOf
 
 #: More rows than this are not seen; so many are drawn, spread over the sample.
 MOST_POINTS = 400
 #: So much of the entries is inside the range of the colours.
 SHOWN = 0.995
+#: What centring leaves of a kernel that is constant on the points, relative to it.
+LAST_DIGITS = 1e-14
 POSITIVE, NEGATIVE = "#2a6f97", "#c1440e"
 
 
@@ -22,26 +26,27 @@ def kernel_figure(solution: Any) -> Any:
     """Weights of the kernels, and the matrices of their even mixture and of the learnt kernel, ordered by class.
 
     A weight is shown as its kernel's share of the trace of the learnt matrix, so that kernels of different size
-    compare. Both matrices have their entries divided by the mean of their diagonal.
+    compare. Both matrices have their entries divided by the mean of their diagonal. The alignments are those with the
+    formulation's `alignment_target`, on the points drawn.
     """
     sample, kernel = solution.sample, solution.kernel
-    rows = _rows(sample.y, sample.n)
-    X, y = sample.X[rows], None if sample.y is None else sample.y[rows]
-    kernels = [gram.kernel for gram in sample.grams.values()]
-    traces = np.array([gram.diagonal.sum() for gram in sample.grams.values()])
-    even = Weighted.of(np.divide(1.0, traces, out=np.zeros_like(traces), where=traces > 0), kernels)
+    parts, rows = _learnt_from(kernel, sample), _rows(sample.y, sample.n)
+    X, y, target = take(sample.X, rows), _at(rows, sample.y), _at(rows, _target(solution))
+    traces = np.array([_trace(part, sample.X) for part in parts])
+    even = Weighted.of(np.divide(1.0, traces, out=np.zeros_like(traces), where=traces > 0), parts)
     figure = _figure()
     weights, *matrices = figure.subplots(1, 3, width_ratios=(1.1, 1, 1))
-    if isinstance(kernel, Weighted) and len(kernel.weights) == len(kernels):
+    if isinstance(kernel, Weighted) and len(parts) == len(sample.grams):
         _bars(weights, list(sample.grams), np.array(kernel.weights) * traces)
     else:
         weights.text(0.5, 0.5, repr(kernel), ha="center", va="center", wrap=True)
         weights.set_axis_off()
     drawn = [_matrix(each, X) for each in (even, kernel)]
     limit = float(np.quantile(np.abs(drawn), SHOWN)) or 1.0
-    for axes, K, title in zip(matrices, drawn, ("before: equal traces", "after: learnt"), strict=True):
+    before = "before: equal traces" if len(parts) > 1 else "before"
+    for axes, K, title in zip(matrices, drawn, (before, "after: learnt"), strict=True):
         image = axes.imshow(K, cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
-        axes.set_title(_titled(title, K, y), fontsize=10)
+        axes.set_title(_titled(title, K, target, sample.n), fontsize=10)
         _mark_classes(axes, y)
     figure.colorbar(image, ax=matrices, shrink=0.8, label="entry / mean of the diagonal")
     return figure
@@ -55,10 +60,33 @@ def _figure() -> Any:
     return Figure(figsize=(11.5, 3.9), layout="constrained")
 
 
+def _learnt_from(kernel: Kernel, sample: Any) -> list[Kernel]:
+    """The kernels that the learnt one is made of, bound to the sample; all of the sample's where it does not say."""
+    if isinstance(kernel, Weighted):
+        return list(kernel.kernels)
+    return [kernel.kernel] if isinstance(kernel, Reweighted) else list(sample.kernels.values())
+
+
+def _target(solution: Any) -> Any:
+    with FaultsOf(solution.formulation, "alignment_target"):
+        return solution.formulation.alignment_target(solution.sample)
+
+
+def _trace(kernel: Kernel, X: Any) -> float:
+    """The trace of the matrix; 0 where it is what rounding left of a constant kernel."""
+    trace = float(np.sum(kernel.diagonal(X)))
+    uncentred = float(np.sum(kernel.kernel.diagonal(X))) if isinstance(kernel, Centred) else 0.0
+    return trace if trace > LAST_DIGITS * uncentred else 0.0
+
+
 def _rows(y: Any, n: int) -> np.ndarray:
     """Points spread over the sample, those of one class together."""
     order = np.arange(n) if y is None else np.argsort(y, kind="stable")
     return order[np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).astype(int))]
+
+
+def _at(rows: np.ndarray, values: Any) -> Any:
+    return None if values is None else values[rows]
 
 
 def _matrix(kernel: Kernel, X: Any) -> np.ndarray:
@@ -78,8 +106,16 @@ def _bars(axes: Any, names: Sequence[str], traces: np.ndarray) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _titled(title: str, K: np.ndarray, y: Any) -> str:
-    return title if y is None or not np.any(y) or not np.any(K) else f"{title}\nalignment {alignment(K, y):.3f}"
+def _titled(title: str, K: np.ndarray, target: Any, n: int) -> str:
+    """The title with the alignment between the points that have a target, and on how many if not on all."""
+    if target is None:
+        return title
+    known = ~np.isnan(target)
+    K, target = K[np.ix_(known, known)], target[known]
+    if not np.any(target) or not np.any(K):
+        return title
+    of = f" on {len(known)} of {n} points" if len(known) < n else ""
+    return f"{title}\nalignment {alignment(K, target):.3f}{of}"
 
 
 def _mark_classes(axes: Any, y: Any) -> None:
