@@ -23,6 +23,8 @@ MOST_ROUNDS = 300
 IDLE = 5
 # The residuals of the weights exceed the gap: what makes K semi-definite moves them far where K is nearly singular.
 SHARPER = 1e-2
+# Cuts that have had no multiplier in so many runs are left out.
+FORGOTTEN = 3
 # The master problems are solved to about this.
 EXACT = 1e-12
 
@@ -78,24 +80,38 @@ class EigenvalueCuts(Solver):
 
 @dataclass
 class Cuts:
-    """Inequalities v'K v >= 0 on K = sum_k mu_k K_k, and what solved the last master problem."""
+    """Inequalities v'K v >= 0 on K = sum_k mu_k K_k, and what solved the last master problem.
+
+    V, G       the vectors v, and v'K_k v, as columns
+    weights    the multipliers of the first of them, in the last master problem
+    idle       for each of them, the number of runs at whose end it had none
+    """
 
     s: View
     V: np.ndarray = field(init=False)
     G: np.ndarray = field(init=False)
     weights: np.ndarray = field(init=False)
+    idle: np.ndarray = field(init=False)
     value: float = np.inf
     mu: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         self.V, self.G = np.zeros((self.s.n, 0)), np.zeros((len(self.s.kernels), 0))
-        self.weights = np.zeros(0)
+        self.weights, self.idle = np.zeros(0), np.zeros(0, dtype=int)
 
     @property
     def Z(self) -> np.ndarray:
         """sum_j s_j v_j v_j'."""
         root = self.V[:, : len(self.weights)] * np.sqrt(np.maximum(self.weights, 0.0))
         return np.asarray(root @ root.T)
+
+    def forget(self) -> None:
+        """Leave out the cuts that have been idle for long."""
+        used = np.append(self.weights > 0, np.ones(len(self.idle) - len(self.weights), dtype=bool))
+        self.idle = np.where(used, 0, self.idle + 1)
+        kept = self.idle < FORGOTTEN
+        self.V, self.G, self.idle = self.V[:, kept], self.G[:, kept], self.idle[kept]
+        self.weights = self.weights[kept[: len(self.weights)]]
 
     def run(self, master: Master, tolerance: float, watch: Watch | None = None) -> str:
         """Rounds of master problem and cuts; a tenth of the tolerance leaves room for what the certificate adds."""
@@ -126,6 +142,7 @@ class Cuts:
         v, safe = vectors[:, negative], inside(self.s)
         forms = np.array([np.einsum("ij,ij->j", v, self.s.gram(name) @ v) for name in self.s.kernels])
         self.V, self.G = np.hstack([self.V, v]), np.hstack([self.G, forms])
+        self.idle = np.append(self.idle, np.zeros(len(negative), dtype=int))
         gains = safe @ forms
         needed = np.divide(-values[negative], gains, out=np.zeros(len(negative)), where=gains > 0)
         return np.asarray(mu + np.max(needed) * safe)

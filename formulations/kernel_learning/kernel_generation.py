@@ -163,6 +163,7 @@ class Generation:
         if plain - self.cuts.value > self.lower:
             self.lower = plain - self.cuts.value
             self.best = z, self.cuts.Z, self.cuts.value / self.trace, mu
+        self.cuts.forget()
         self.weights.append(of_trace(self.s, self.cuts.mu, self.trace))
         self.mixtures.append(self.s.mixture(self.weights[-1]))
 

@@ -168,7 +168,7 @@ class Blocks:
         n, y = self.s.n, self.s.y
         parts = self.s.stacked_grams.reshape(n, n, -1)[np.ix_(y != 0, y != 0)]
         flat, labels = parts.reshape(-1, parts.shape[2]), y[y != 0]
-        return Span.of(np.linalg.qr(flat, mode="r"), np.outer(labels, labels).ravel() @ flat / (y @ y))
+        return Span.of(np.asarray(np.linalg.qr(flat, mode="r")), np.outer(labels, labels).ravel() @ flat / (y @ y))
 
     @cached_property
     def unseen(self) -> np.ndarray:
