@@ -145,7 +145,7 @@ class Sample:
 
     @cached_property
     def stacked_grams(self) -> np.ndarray:
-        """The Gram matrices as columns, for programs over matrices; 0 for those that are combinations of others."""
+        """The Gram matrices as columns, for programs over matrices."""
         needed = 8 * len(self.grams) * self.n**2
         if needed > self.budget:
             raise InputError(
@@ -153,11 +153,7 @@ class Sample:
                 f"budget of {self.budget / 1e9:.3g} GB.",
                 f"Raise the budget, as in Sample(..., budget={needed}), or take fewer points.",
             )
-        stacked = np.zeros((self.n**2, len(self.grams)))
-        for k, gram in enumerate(self.grams.values()):
-            if self.frobenius.independent[k]:
-                stacked[:, k] = gram.dense.ravel()
-        return stacked
+        return np.column_stack([gram.dense.ravel() for gram in self.grams.values()])
 
     def __repr__(self) -> str:
         if len(self.grams) == 1:

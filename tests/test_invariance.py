@@ -321,7 +321,7 @@ def solution_of(equations: list[dict[str, float]]) -> dict[str, float] | None:
     names = sorted({name for equation in equations for name in equation})
     A = np.array([[equation.get(name, 0.0) for name in names] for equation in [*equations, {"K": 1.0}]])
     b = np.append(np.zeros(len(equations)), 1.0)
-    units = np.linalg.lstsq(A, b)[0]
+    units = np.round(np.linalg.lstsq(A, b)[0], 12)  # what has no unit has none: p = 1 stays 1
     return dict(zip(names, units.tolist(), strict=True)) if np.allclose(A @ units, b) else None
 
 

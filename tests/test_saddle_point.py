@@ -64,7 +64,7 @@ def conic_value(machine, sample, c, p):
     problem = cp.Problem(cp.Maximize(gain - term.factor * c * size), membership(plain.feasible, z))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that the last digits may be inexact
-        problem.solve(cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-11, tol_feas=1e-11, max_step_fraction=0.8)
+        problem.solve(cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-9, max_step_fraction=0.8)
     return problem.value
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.linalg import eigh
 
+from formulations.kernel_learning.free_weights import FreeWeights
 from kopt import View
 
 EPS = float(np.finfo(float).eps)
@@ -41,17 +42,12 @@ def is_semidefinite(K: np.ndarray, rounding: float = ROUNDING) -> bool:
     return True
 
 
-def inside(s: View) -> np.ndarray:
-    """Weights mu_k = 1/tr K_k, whose combination has an eigenvalue 0 only where every kernel has."""
-    return np.divide(1.0, s.traces, out=np.zeros_like(s.traces), where=s.traces > 0)
-
-
 def raised(s: View, mu: np.ndarray) -> np.ndarray:
     """mu + t nu, with nu_k = 1/tr K_k and about the least t >= 0 that makes the combination semi-definite.
 
     An eigenvector v of a negative eigenvalue says how large t has to be at least; a few of them say it all.
     """
-    safe = inside(s)
+    safe = FreeWeights(s).even
     K0, t = s.mixture(safe), 0.0
     for _ in range(MOST_STEPS):
         K = s.mixture(mu + t * safe)
@@ -68,7 +64,8 @@ def of_trace(s: View, mu: np.ndarray, trace: float) -> np.ndarray:
     mu = raised(s, mu)
     own = float(s.traces @ mu)
     if own <= 0:
-        mu, own = inside(s), float(np.count_nonzero(s.traces))
+        mu = FreeWeights(s).even
+        own = float(np.count_nonzero(mu))
     return np.asarray(mu * (trace / own))
 
 
@@ -90,12 +87,13 @@ def most_negative(K: np.ndarray, most: int) -> np.ndarray:
 def semidefinite_near(s: View, Z: np.ndarray, products: np.ndarray) -> tuple[np.ndarray, float]:
     """A matrix S near Z and a number t >= 0: <K_k, S> = products_k, and S + t I positive semi-definite.
 
-    The products are reached by the smallest change in the norm of Frobenius, which is a combination of the kernels.
+    The products, of the kernels that are used, are reached by the smallest change in the norm of Frobenius, which is a
+    combination of them.
     """
-    S = positive_part(Z)
-    A = s.sample.stacked_grams
+    S, used = positive_part(Z), FreeWeights(s).used
+    A = s.sample.stacked_grams[:, used]
     lengths = np.linalg.norm(A, axis=0)
-    missing = (products - s.against(S)) / lengths
+    missing = (products - s.against(S))[used] / lengths
     if np.max(np.abs(missing)) > ROUNDING * np.linalg.norm(S):
         U, sizes, Vt = np.linalg.svd(A / lengths, full_matrices=False)
         kept = sizes > DEPENDENT * sizes[0]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.cone import inside, raised, rounding_of
+from formulations.kernel_learning.cone import raised, rounding_of
+from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.masters import Master
 from kopt import View
 from kopt.solvers import Problem, RawAnswer, Solver
@@ -139,7 +140,7 @@ class Cuts:
         negative = np.flatnonzero(values < min(-rounding_of(K), WORTH * values[0]))[:AT_ONCE]
         if not len(negative):
             return mu
-        v, safe = vectors[:, negative], inside(self.s)
+        v, safe = vectors[:, negative], FreeWeights(self.s).even
         forms = np.array([np.einsum("ij,ij->j", v, self.s.gram(name) @ v) for name in self.s.kernels])
         self.V, self.G = np.hstack([self.V, v]), np.hstack([self.G, forms])
         self.idle = np.append(self.idle, np.zeros(len(negative), dtype=int))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.cone import inside, of_trace
+from formulations.kernel_learning.cone import of_trace
 from formulations.kernel_learning.eigenvalue_cuts import Cuts
+from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.masters import TraceMaster
 from formulations.kernel_learning.one_kernel_machine import OneKernelMachine
 from formulations.kernel_learning.saddle_interior_point import Best, SaddleInteriorPoint
@@ -25,8 +27,8 @@ MOST_ROUNDS = 100
 NEEDED = ("machine", "c", "with_multipliers", "completion")
 # The search for a better kernel is as exact as this part of the gap that is left.
 SEARCH = 0.05
-# The machines are exact: slacks follow from z, which is known to the square root of its gap.
-EXACT = 1e-10
+# The machines are as exact as they can be: slacks follow from z, which is known to the square root of the gap.
+EXACT = 1e-13
 
 
 class KernelGeneration(Solver):
@@ -79,9 +81,9 @@ class KernelGeneration(Solver):
             status = INTERRUPTED
         if run.best is None:
             return RawAnswer(status)
-        z, Z, tau, mu = run.best
-        dual = formulation.with_multipliers(run.s, machine.program.by_name(z), Z, tau)
-        return RawAnswer(status, {**dual, **run.completed(formulation.completion(run.s), z, mu)})
+        best, completion = run.best, formulation.completion(run.s)
+        dual = formulation.with_multipliers(run.s, machine.program.by_name(best.z), best.Z, best.tau)
+        return RawAnswer(status, {**dual, **run.completed(completion, best.z, best.mu)})
 
 
 def _learns(problem: Problem) -> bool:
@@ -113,21 +115,44 @@ class Mixtures:
         return self._memory
 
 
+@dataclass(frozen=True)
+class Round:
+    """What one round found: a machine, and multipliers for it.
+
+    mu, z     weights of the kernels, and the machine's answer for them
+    Z, tau    the multipliers of the matrix inequality and of the bound on the trace, for this z
+    lower     the value of z with the best combination for it
+    upper     the value of the machine, which no value exceeds
+    """
+
+    mu: Vector
+    z: Vector
+    Z: Matrix
+    tau: float
+    lower: float
+    upper: float
+
+    @property
+    def gap(self) -> float:
+        """Of the two values, relative."""
+        return (self.upper - self.lower) / (abs(self.upper) or 1.0)
+
+
 class Generation:
-    """The combinations so far, the cuts so far, and the best answer.
+    """The combinations so far, the cuts so far, and the round with the smallest gap of its own.
 
     trace     of every combination
     weights   of the kernels in each of them
-    best      z, the multipliers of the matrix inequality and of the bound on the trace, and the weights of the kernels
-              for which z is the machine's answer, at the largest lower value
+    lower     the largest lower value of all rounds
     """
 
     def __init__(self, problem: Problem, machine: OneKernelMachine, trace: float) -> None:
         self.s = ProductView(problem.sample)
         self.machine, self.trace, self.cuts = machine, trace, Cuts(self.s)
-        self.weights = list(np.diag(trace * inside(self.s))[self.s.traces > 0])
+        even = FreeWeights(self.s).even
+        self.weights = list(np.diag(trace * even)[even > 0])
         self.mixtures = [self.s.mixture(mu) for mu in self.weights]
-        self.best: tuple[Vector, Matrix, float, Vector] | None = None
+        self.best: Round | None = None
         self.lower = -np.inf
 
     def run(self, tolerance: float, watch: Watch) -> str:
@@ -137,11 +162,13 @@ class Generation:
             machine, status = self._machine_solved()
             if status == "unbounded":
                 return status
-            z = nearby_point(machine.z[: self.machine.size], self.machine.program.feasible)
-            self._search(z, machine.theta @ self.weights, max(0.1 * tolerance, SEARCH * gap))
-            gap = (machine.upper - self.lower) / (abs(machine.upper) or 1.0)
-            watch.report(machine.upper, self.lower, int(np.count_nonzero(z)))
-            if gap <= 0.1 * tolerance:
+            found = self._searched(machine, max(0.1 * tolerance, SEARCH * gap))
+            if self.best is None or found.gap < self.best.gap:
+                self.best = found
+            self.lower = max(self.lower, found.lower)
+            gap = (found.upper - self.lower) / (abs(found.upper) or 1.0)
+            watch.report(found.upper, self.lower, int(np.count_nonzero(found.z)))
+            if found.gap <= 0.1 * tolerance:
                 return "converged"
         return f"stopped after {MOST_ROUNDS} rounds"
 
@@ -152,20 +179,20 @@ class Generation:
         status = method.run()
         return method.best, status
 
-    def _search(self, z: Vector, mu: Vector, accuracy: float) -> None:
-        """The value with the best combination for z, which is one more of them."""
-        program = self.machine.program
+    def _searched(self, machine: Best, accuracy: float) -> Round:
+        """The value with the best combination for the machine's answer, which is one more of them."""
+        program, mu = self.machine.program, machine.theta @ self.weights
+        z = nearby_point(machine.z[: self.machine.size], program.feasible)
         e = program.terms[0].J @ z
         plain = float(-program.linear @ z - z @ (program.shift * z) / 2)
         q = self.machine.factor * np.array([e @ times(self.s.gram(name), e) for name in self.s.kernels])
-        master = TraceMaster(Span.free(self.s).towards(q), self.s.traces, self.trace)
-        self.cuts.run(master, accuracy)
-        if plain - self.cuts.value > self.lower:
-            self.lower = plain - self.cuts.value
-            self.best = z, self.cuts.Z, self.cuts.value / self.trace, mu
+        self.cuts.run(TraceMaster(Span.free(self.s).towards(q), self.s.traces, self.trace), accuracy)
+        value = self.cuts.value
+        found = Round(mu, z, self.cuts.Z, value / self.trace, lower=plain - value, upper=machine.upper)
         self.cuts.forget()
         self.weights.append(of_trace(self.s, self.cuts.mu, self.trace))
         self.mixtures.append(self.s.mixture(self.weights[-1]))
+        return found
 
     def completed(self, completion: Any, z: Vector, mu: Vector) -> dict[str, Any]:
         """The primal variables of the machine with the weights for which z is its answer."""

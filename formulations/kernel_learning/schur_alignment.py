@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.cone import positive_part
+from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.instances import SMALL_SIZES, levelled, not_semidefinite, several_kernels
 from formulations.kernel_learning.masters import NormMaster
 from formulations.kernel_learning.semidefinite_alignment import SemidefiniteAlignment
@@ -49,18 +50,20 @@ class SchurAlignment(Formulation):
 
     def primal(self, s: View) -> Program:
         """A bounds K K from above."""
-        span, mu = Span.free(s), cp.Variable(len(s.kernels), name="mu")
-        A, K = s.matrix("A"), s.mixture(mu)
+        weights, A = FreeWeights(s), s.matrix("A")
+        mu = weights.variable()
+        K = weights.mixture(mu)
         constraints = {"W": cp.bmat([[A, K], [K, np.eye(s.n)]]) >> 0, "t": cp.trace(A) <= 1, "Z": K >> 0}
-        return Program(cp.Maximize(span.a @ mu), constraints)
+        return Program(cp.Maximize(Span.free(s).a @ mu), constraints)
 
     def dual(self, s: View) -> Program:
         """Two matrices and a number; t >= 0 follows from W11."""
-        n, span = s.n, Span.free(s)
+        n, against = s.n, FreeWeights(s).against
         W, Z, t = s.matrix("W", blocks=2), s.matrix("Z"), cp.Variable(name="t")
+        equations = Span.free(s).a + against(Z) + 2 * against(W[:n, n:]) == 0
         return Program(
             cp.Minimize(t + cp.trace(W[n:, n:])),
-            {"A": W[:n, :n] == t * np.eye(n), "mu": span.a + s.against(Z) + 2 * s.against(W[:n, n:]) == 0},
+            {"A": W[:n, :n] == t * np.eye(n), "mu": equations},
             domain=[W >> 0, Z >> 0],
         )
 
@@ -84,7 +87,7 @@ class SchurAlignment(Formulation):
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return s.combined(primal.mu)
+        return FreeWeights(s).combined(primal.mu)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """At least the alignment of every kernel; the two parts of the dual are equal; the multipliers meet nothing."""
@@ -93,7 +96,7 @@ class SchurAlignment(Formulation):
         yield at_most("the alignment of every single kernel <= the optimum", span.best_alone, value, scale=1.0)
         yield at_most("alignment <= 1", value, 1.0)
         yield equal("tr W22 = t", np.trace(dual.W[n:, n:]), dual.t, scale=1.0)
-        yield equal("<Z, K> = 0", s.against(dual.Z) @ primal.mu, 0.0, scale=1.0)
+        yield equal("<Z, K> = 0", FreeWeights(s).against(dual.Z) @ primal.mu, 0.0, scale=1.0)
         yield at_most("||K||^2 <= tr A", np.sum((span.F @ primal.mu) ** 2), np.trace(primal.A), scale=1.0)
 
     @classmethod
@@ -106,7 +109,7 @@ class SchurAlignment(Formulation):
 def completed(s: View, Z: np.ndarray) -> dict[str, object]:
     """Z with the best W and t for it; W = 0 and t = 0 where U = 0."""
     span = Span.free(s)
-    U = -s.mixture(span.solve(span.a + s.against(Z)))
+    U = -s.mixture(span.solve(span.a + FreeWeights(s).against(Z)))
     t = float(np.linalg.norm(U)) / 2
     W22 = U @ U / (4 * t) if t > 0 else np.zeros_like(U)
     return {"Z": Z, "t": t, "W": np.block([[t * np.eye(s.n), U / 2], [U / 2, W22]])}

@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.cone import positive_part, raised
+from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.instances import not_semidefinite, several_kernels
 from formulations.kernel_learning.masters import NormMaster
 from formulations.kernel_learning.span import Span, check_aligned, check_target
@@ -44,13 +45,15 @@ class SemidefiniteAlignment(Formulation):
 
     def primal(self, s: View) -> Program:
         """The inner product with the target, of a positive semi-definite combination of length 1."""
-        span, mu = Span.free(s), cp.Variable(len(s.kernels), name="mu")
-        return Program(cp.Maximize(span.a @ mu), {"lambda": cp.sum_squares(span.F @ mu) <= 1, "Z": s.mixture(mu) >> 0})
+        span, weights = Span.free(s), FreeWeights(s)
+        mu = weights.variable()
+        constraints = {"lambda": cp.sum_squares(span.F @ mu) <= 1, "Z": weights.mixture(mu) >> 0}
+        return Program(cp.Maximize(span.a @ mu), constraints)
 
     def dual(self, s: View) -> Program:
         """The length of the projection of yy' / ||yy'|| + Z on the span of the kernels."""
         span, Z = Span.free(s), s.matrix("Z")
-        length = cp.norm(span.inverse @ (span.a + s.against(Z)))
+        length = cp.norm(span.inverse @ (span.a + FreeWeights(s).against(Z)))
         return Program(cp.Minimize(length), domain=[Z >> 0], multipliers={"lambda": length / 2})
 
     def master(self, s: View) -> NormMaster:
@@ -68,13 +71,13 @@ class SemidefiniteAlignment(Formulation):
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """mu is the direction of M^-1 (a + z), moved towards the sum of the kernels until K is semi-definite."""
         span = Span.free(s)
-        mu = raised(s, span.solve(span.a + s.against(dual.Z)))
+        mu = raised(s, span.solve(span.a + FreeWeights(s).against(dual.Z)))
         length = np.linalg.norm(span.F @ mu)
         return {"mu": mu / length if length > 0 else mu}
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return s.combined(primal.mu)
+        return FreeWeights(s).combined(primal.mu)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """At least the alignment of every kernel; Z and K are orthogonal."""
@@ -82,7 +85,7 @@ class SemidefiniteAlignment(Formulation):
         value = float(span.a @ primal.mu)
         yield at_most("the alignment of every single kernel <= the optimum", span.best_alone, value, scale=1.0)
         yield at_most("alignment <= 1", value, 1.0)
-        yield equal("<Z, K> = 0", s.against(dual.Z) @ primal.mu, 0.0, scale=1.0)
+        yield equal("<Z, K> = 0", FreeWeights(s).against(dual.Z) @ primal.mu, 0.0, scale=1.0)
 
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:

@@ -11,7 +11,8 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.completion import Completion, Directions
-from formulations.kernel_learning.cone import inside, is_semidefinite, most_negative, of_trace, semidefinite_near
+from formulations.kernel_learning.cone import is_semidefinite, most_negative, of_trace, semidefinite_near
+from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.span import Span, check_traces
 from kopt import Claim, Point, Sample, View, at_most, equal
 from kopt.kernels import Kernel
@@ -50,7 +51,7 @@ class SemidefiniteMargin(ABC):
     def variables(self, s: View) -> tuple[cp.Variable, cp.Variable, cp.Variable, cp.Variable]:
         """Weights, scores without offset, their squared length, and the offset."""
         return (
-            cp.Variable(len(s.kernels), name="mu"),
+            FreeWeights(s).variable(),
             cp.Variable(s.n, name="f"),
             cp.Variable(name="t"),
             cp.Variable(name="b"),
@@ -58,7 +59,8 @@ class SemidefiniteMargin(ABC):
 
     def constraints(self, s: View, mu: cp.Variable, f: cp.Variable, t: cp.Variable) -> dict[str, Any]:
         """The trace is bounded, K is positive semi-definite, and t >= f' K^-1 f."""
-        return {"tau": s.traces @ mu <= self.c * s.n, "V": bordered(s.mixture(mu), f, t) >> 0}
+        weights = FreeWeights(s)
+        return {"tau": weights.traces @ mu <= self.c * s.n, "V": bordered(weights.mixture(mu), f, t) >> 0}
 
     def multipliers(self, s: View) -> tuple[cp.Variable, cp.Variable, cp.Variable]:
         """Of the margins, of the semi-definite constraint, and of the bound on the trace."""
@@ -68,8 +70,9 @@ class SemidefiniteMargin(ABC):
 
     def stationarity(self, s: View, alpha: cp.Variable, V: cp.Variable, tau: cp.Variable) -> dict[str, Any]:
         """The Lagrangian is affine in the weights, in the scores, in t and in b."""
+        weights = FreeWeights(s)
         return {
-            "mu": s.against(V[:-1, :-1]) == tau * s.traces,
+            "mu": weights.against(V[:-1, :-1]) == tau * weights.traces,
             "f": V[:-1, -1] + V[-1, :-1] == cp.multiply(-s.y, alpha),
             "t": V[-1, -1] == 0.5,
             "b": s.y @ alpha == 0,
@@ -90,7 +93,8 @@ class SemidefiniteMargin(ABC):
         alpha = nearby_point(dual.alpha, polyhedron)
         v, tau = s.y * alpha, float(dual.tau)
         half = np.outer(v, v) / 2
-        rest, shift = semidefinite_near(s, dual.V[:-1, :-1] - half, tau * s.traces - s.against(half))
+        demanded = tau * FreeWeights(s).traces - FreeWeights(s).against(half)
+        rest, shift = semidefinite_near(s, dual.V[:-1, :-1] - half, demanded)
         Omega = rest + half + shift * np.eye(s.n)
         V = np.block([[Omega, -v[:, None] / 2], [-v / 2, np.full((1, 1), 0.5)]])
         return {"alpha": alpha, "V": V, "tau": tau + shift}
@@ -110,11 +114,11 @@ class SemidefiniteMargin(ABC):
         The coordinates x belong to an orthonormal basis of the span of the kernels. A positive semi-definite matrix
         of trace 1 has no norm above 1, so they lie between -1 and 1 from the beginning.
         """
-        size, basis = self.c * s.n, Span.free(s).inverse
+        size, basis, weights = self.c * s.n, Span.free(s).inverse, FreeWeights(s)
         images = np.reshape(s.sample.stacked_grams.T, (-1, s.n)) @ v
         images = images.reshape(-1, s.n).T @ basis.T * size
-        even = np.linalg.lstsq(basis.T, inside(s) / np.count_nonzero(s.traces), rcond=None)[0]
-        r = basis @ s.traces
+        even = np.linalg.lstsq(basis.T, weights.even / np.count_nonzero(weights.even), rcond=None)[0]
+        r = basis @ weights.traces
         directions = Directions(
             s.y, images, v @ images, r, lower=-1.0, G=np.zeros((0, len(basis))), inside=even / (r @ even)
         )
@@ -138,24 +142,24 @@ class SemidefiniteMargin(ABC):
         """
         if isinstance(s, View):
             return np.asarray(primal.f + primal.b)
-        v, names = s.sample.y * s.dual.alpha, s.sample.kernels
-        seen = (m * s.combination(v, kernel=name).values for name, m in zip(names, primal.mu, strict=True) if m)
+        v, names, mu = s.sample.y * s.dual.alpha, s.sample.kernels, FreeWeights(s.sample).only(primal.mu)
+        seen = (m * s.combination(v, kernel=name).values for name, m in zip(names, mu, strict=True) if m)
         return np.asarray(sum(seen, start=np.zeros(s.n)) + primal.b)
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return s.combined(primal.mu)
+        return FreeWeights(s).combined(primal.mu)
 
     def common_claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The trace is used up, and its price is half of t; no kernel alone does better; V is orthogonal."""
-        v = s.y * dual.alpha
+        v, weights = s.y * dual.alpha, FreeWeights(s)
         spent, total = self.c * s.n * dual.tau, float(np.sum(np.abs(dual.alpha)))
         q = np.array([s.combination(v, kernel=name).norm_squared for name in s.kernels])
-        yield equal("tr K = c l", s.traces @ primal.mu, self.c * s.n)
+        yield equal("tr K = c l", weights.traces @ primal.mu, self.c * s.n)
         yield equal("c l tau = t / 2", spent, primal.t / 2, scale=total)
-        alone = self.c * s.n / 2 * float(np.max(inside(s) * q))
+        alone = self.c * s.n / 2 * float(np.max(weights.even * q))
         yield at_most("1/2 alpha' G alpha of every single kernel of this trace <= c l tau", alone, spent, scale=total)
-        lost = s.against(dual.V[:-1, :-1]) @ primal.mu - v @ primal.f + primal.t / 2
+        lost = weights.against(dual.V[:-1, :-1]) @ primal.mu - v @ primal.f + primal.t / 2
         yield equal("<V, [[K, f], [f', t]]> = 0", lost, 0.0, scale=total)
 
 

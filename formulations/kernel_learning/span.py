@@ -10,6 +10,7 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import nnls
 
+from formulations.kernel_learning.free_weights import FreeWeights
 from kopt import InputError, Sample
 from kopt.gram.alignment import LAST_DIGITS
 
@@ -49,14 +50,13 @@ class Span:
     @classmethod
     def free(cls, s: Any) -> Span:
         """For weights of any sign: a kernel that is a combination of the others is 0."""
-        independent = s.frobenius.independent
-        return cls.of(s.frobenius.root * independent, independent * (s.frobenius.seen @ s.y) / (s.y @ s.y))
+        used = FreeWeights(s).used
+        return cls.of(s.frobenius.root * used, used * (s.frobenius.seen @ s.y) / (s.y @ s.y))
 
     @classmethod
     def centred(cls, s: Any) -> Span:
         """Kernels and target centred: H K_k H and Hy, H = I - jj'/l; a kernel that is constant up to rounding is 0."""
-        span = cls.plain(s.centred)
-        largest = np.array([np.max(gram.diagonal) for gram in s.grams.values()])
+        span, largest = cls.plain(s.centred), np.array([np.max(gram.diagonal) for gram in s.frobenius.grams])
         varies = span.lengths > LAST_DIGITS * s.n * largest
         return cls.of(span.root * varies, span.a * varies)
 
@@ -89,8 +89,8 @@ class Span:
     def _spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Singular values of the kernels at length 1, weights that belong to them, and weights of nothing."""
         _, values, Vt = np.linalg.svd(self.root / self._unit)
-        kept = values > DEPENDENT * values[0]
-        return values[kept], Vt[kept].T, Vt[~kept].T
+        rank = int(np.sum(values > DEPENDENT * values[0]))
+        return values[:rank], Vt[:rank].T, Vt[rank:].T
 
     @cached_property
     def F(self) -> np.ndarray:
@@ -114,8 +114,8 @@ class Span:
         return self.F.T @ (self.inverse @ b) if self.null.size else b
 
     def in_range(self, nu: cp.Expression) -> list[cp.Constraint]:
-        """a + nu in the range of M; nothing where the kernels are independent, and this holds by itself."""
-        return [self.null.T @ (self.a + nu) == 0] if self.null.size else []
+        """nu in the range of M, as a is; nothing where the kernels are independent, and this holds by itself."""
+        return [self.null.T @ nu == 0] if self.null.size else []
 
     def feasible(self, nu: np.ndarray) -> np.ndarray:
         """Multipliers near nu that are not negative, and in the range of M, as a is.

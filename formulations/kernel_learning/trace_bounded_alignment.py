@@ -7,6 +7,7 @@ import numpy as np
 
 from formulations.kernel_learning.cone import ROUNDING, lacking, positive_part, raised, without_rounding
 from formulations.kernel_learning.cut_program import CutProgram
+from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.instances import several_kernels
 from formulations.kernel_learning.masters import TraceMaster
 from formulations.kernel_learning.span import Span, check_aligned, check_target
@@ -54,19 +55,20 @@ class TraceBoundedAlignment(Formulation):
 
     def primal(self, s: View) -> Program:
         """The inner product with the target, of a positive semi-definite combination of bounded trace."""
-        mu = cp.Variable(len(s.kernels), name="mu")
-        constraints = {"tau": s.traces @ mu <= self.c * s.n, "Z": s.mixture(mu) >> 0}
+        weights = FreeWeights(s)
+        mu = weights.variable()
+        constraints = {"tau": weights.traces @ mu <= self.c * s.n, "Z": weights.mixture(mu) >> 0}
         return Program(cp.Maximize(Span.free(s).a @ mu), constraints)
 
     def dual(self, s: View) -> Program:
         """The least tau for which some matrix tau I - Z agrees with the target on the kernels."""
-        Z, tau = s.matrix("Z"), cp.Variable(name="tau")
-        equations = tau * s.traces - s.against(Z) == Span.free(s).a
+        weights, Z, tau = FreeWeights(s), s.matrix("Z"), cp.Variable(name="tau")
+        equations = tau * weights.traces - weights.against(Z) == Span.free(s).a
         return Program(cp.Minimize(self.c * s.n * tau), {"mu": equations}, domain=[Z >> 0, tau >= 0])
 
     def master(self, s: View) -> TraceMaster:
         """The problem without the matrix inequality."""
-        return TraceMaster(Span.free(s), s.traces, self.c * s.n)
+        return TraceMaster(Span.free(s), FreeWeights(s).traces, self.c * s.n)
 
     def with_multiplier(self, s: View, Z: np.ndarray, value: float) -> dict[str, object]:
         """The multiplier of the matrix inequality; that of the trace, times the trace, is the value."""
@@ -74,9 +76,10 @@ class TraceBoundedAlignment(Formulation):
 
     def repair(self, s: View, dual: Point) -> dict[str, object]:
         """The equations corrected by a combination of the kernels; mixed with a safe point if that leaves the cone."""
-        span, tau, Z = Span.free(s), max(0.0, float(dual.tau)), positive_part(dual.Z)
-        missing = tau * s.traces - s.against(Z) - span.a
-        if np.max(np.abs(missing)) > ROUNDING * np.max(tau * s.traces + np.abs(span.a)):
+        span, weights = Span.free(s), FreeWeights(s)
+        tau, Z = max(0.0, float(dual.tau)), positive_part(dual.Z)
+        missing = tau * weights.traces - weights.against(Z) - span.a
+        if np.max(np.abs(missing)) > ROUNDING * np.max(tau * weights.traces + np.abs(span.a)):
             Z = Z + s.mixture(span.solve(missing))
         lack = lacking(Z)
         if not lack:
@@ -99,17 +102,16 @@ class TraceBoundedAlignment(Formulation):
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return s.combined(primal.mu)
+        return FreeWeights(s).combined(primal.mu)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """No kernel of that trace does better; the trace is used up; Z and K are orthogonal."""
-        a, bound = Span.free(s).a, self.c * s.n
-        value, trace = float(a @ primal.mu), float(s.traces @ primal.mu)
-        single = np.divide(a, s.traces, out=np.zeros_like(a), where=s.traces > 0)
-        yield at_most("c l a_k / tr K_k <= the optimum", bound * np.max(single), value, scale=bound)
+        a, bound, weights = Span.free(s).a, self.c * s.n, FreeWeights(s)
+        value, trace = float(a @ primal.mu), float(weights.traces @ primal.mu)
+        yield at_most("c l a_k / tr K_k <= the optimum", bound * np.max(weights.even * a), value, scale=bound)
         yield at_most("the optimum <= c l", value, bound)
         yield equal("tau (tr K - c l) = 0", dual.tau * (trace - bound), 0.0, scale=bound)
-        yield equal("<Z, K> = 0", s.against(dual.Z) @ primal.mu, 0.0, scale=bound)
+        yield equal("<Z, K> = 0", weights.against(dual.Z) @ primal.mu, 0.0, scale=bound)
 
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:

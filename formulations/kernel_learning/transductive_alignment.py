@@ -10,8 +10,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.cone import inside, is_semidefinite, positive_part, raised
+from formulations.kernel_learning.cone import is_semidefinite, positive_part, raised
 from formulations.kernel_learning.cut_program import CutProgram
+from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.instances import not_semidefinite, partly_labelled
 from formulations.kernel_learning.masters import NormMaster
 from formulations.kernel_learning.span import Span, check_aligned, check_target
@@ -73,13 +74,15 @@ class TransductiveAlignment(Formulation):
 
     def primal(self, s: View) -> Program:
         """The inner product with the target, of a combination of length 1 on the training points."""
-        span, mu = Blocks(s).span, cp.Variable(len(s.kernels), name="mu")
-        return Program(cp.Maximize(span.a @ mu), {"lambda": cp.sum_squares(span.F @ mu) <= 1, "Z": s.mixture(mu) >> 0})
+        span, weights = Blocks(s).span, FreeWeights(s)
+        mu = weights.variable()
+        constraints = {"lambda": cp.sum_squares(span.F @ mu) <= 1, "Z": weights.mixture(mu) >> 0}
+        return Program(cp.Maximize(span.a @ mu), constraints)
 
     def dual(self, s: View) -> Program:
         """The length of the projection of yy' / ||y||^2 + Z on the span of the training parts."""
         blocks, Z = Blocks(s), s.matrix("Z")
-        z = s.against(Z)
+        z = FreeWeights(s).against(Z)
         length = cp.norm(blocks.span.inverse @ (blocks.span.a + z))
         in_range = [blocks.unseen.T @ z == 0] if blocks.unseen.size else []
         return Program(cp.Minimize(length), domain=[Z >> 0, *in_range], multipliers={"lambda": length / 2})
@@ -107,7 +110,7 @@ class TransductiveAlignment(Formulation):
         The sum of the kernels by which it is moved is the least for which some weights of the unseen directions do.
         """
         blocks = Blocks(s)
-        mu = blocks.span.solve(blocks.span.a + s.against(dual.Z))
+        mu = blocks.span.solve(blocks.span.a + FreeWeights(s).against(dual.Z))
         if blocks.unseen.size:
             mu = blocks.continued(mu, dual.Z)
         mu = raised(s, mu)
@@ -116,7 +119,7 @@ class TransductiveAlignment(Formulation):
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
-        return s.combined(primal.mu)
+        return FreeWeights(s).combined(primal.mu)
 
     def alignment_target(self, s: Sample) -> np.ndarray:
         """The labels of the training points."""
@@ -124,7 +127,7 @@ class TransductiveAlignment(Formulation):
 
     def learnt_blocks(self, s: Sample, primal: Point) -> LearntBlocks:
         """The learnt matrix between training points, between training and test points, and between test points."""
-        K = (s.stacked_grams @ primal.mu).reshape(s.n, s.n)
+        K = (s.stacked_grams @ FreeWeights(s).only(primal.mu)).reshape(s.n, s.n)
         training, test = np.flatnonzero(s.y), np.flatnonzero(s.y == 0)
         parts = (K[np.ix_(rows, columns)] for rows, columns in ((training, training), (training, test), (test, test)))
         return LearntBlocks(*parts)
@@ -135,7 +138,7 @@ class TransductiveAlignment(Formulation):
         value = float(span.a @ primal.mu)
         yield at_most("the alignment of every single kernel <= the optimum", span.best_alone, value, scale=1.0)
         yield at_most("alignment <= 1", value, 1.0)
-        yield equal("<Z, K> = 0", s.against(dual.Z) @ primal.mu, 0.0, scale=1.0)
+        yield equal("<Z, K> = 0", FreeWeights(s).against(dual.Z) @ primal.mu, 0.0, scale=1.0)
 
     @classmethod
     def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
@@ -166,7 +169,7 @@ class Blocks:
     def span(self) -> Span:
         """The parts between training points as vectors, and the target."""
         n, y = self.s.n, self.s.y
-        parts = self.s.stacked_grams.reshape(n, n, -1)[np.ix_(y != 0, y != 0)]
+        parts = self.s.stacked_grams.reshape(n, n, -1)[np.ix_(y != 0, y != 0)] * FreeWeights(self.s).used
         flat, labels = parts.reshape(-1, parts.shape[2]), y[y != 0]
         return Span.of(np.asarray(np.linalg.qr(flat, mode="r")), np.outer(labels, labels).ravel() @ flat / (y @ y))
 
@@ -176,7 +179,7 @@ class Blocks:
         null = self.span.null
         if not null.size:
             return null
-        root = self.s.frobenius.root * self.s.frobenius.independent
+        root = self.s.frobenius.root * FreeWeights(self.s).used
         lengths = np.linalg.norm(root, axis=0)
         _, values, Vt = np.linalg.svd(root @ null / np.max(lengths, initial=0.0))
         seen = np.flatnonzero(values > SINGULAR)
@@ -222,7 +225,7 @@ class Blocks:
 
     def continued(self, mu: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """mu with the weights of the unseen directions that need the least of the sum of the kernels beside them."""
-        D = np.column_stack([self.unseen, inside(self.s)])
+        D = np.column_stack([self.unseen, FreeWeights(self.s).even])
         cost, free = np.eye(D.shape[1])[-1], D.shape[1] - 1
         cuts = CutProgram(self.s, mu, D, cost, A=np.zeros((0, len(cost))), b=np.zeros(0), bounds=_bounds(free))
         return cuts.solved(np.linalg.eigh(Z)[1])

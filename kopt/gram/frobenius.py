@@ -75,7 +75,7 @@ class FrobeniusProducts:
         that a solver could use.
         """
         lengths = np.linalg.norm(self.root, axis=0)
-        R, order = qr(np.divide(self.root, lengths, where=lengths > 0), mode="r", pivoting=True)
+        R, order = qr(self.root / np.where(lengths > 0, lengths, 1.0), mode="r", pivoting=True)
         kept = np.abs(np.diag(R)) > DEPENDENT
         independent = np.zeros(len(lengths), dtype=bool)
         independent[order[kept]] = True

@@ -52,10 +52,8 @@ class View(ABC):
     matrix(name)       a symmetric matrix between the points, as a variable
     mixture(mu)        the matrix sum_k mu_k K_k
     against(Z)         the inner products <K_k, Z> with a symmetric matrix Z
-    independent        for each kernel whether it is kept among those that span all of them
-    stacked_grams      the matrices K_k as columns, 0 where they are not independent
-    traces             the numbers tr K_k, 0 likewise
-    frobenius          the numbers <K_k, K_l>
+    stacked_grams      the matrices K_k as columns
+    traces, frobenius  the numbers tr K_k and <K_k, K_l>
     centred            the sample with centred kernels and targets
     """
 
@@ -87,18 +85,13 @@ class View(ABC):
 
     @property
     def traces(self) -> np.ndarray:
-        """The numbers tr K_k; 0 for kernels that are combinations of others."""
-        return self.independent * np.array([np.sum(gram.diagonal) for gram in self.sample.grams.values()])
+        """The numbers tr K_k."""
+        return np.array([np.sum(gram.diagonal) for gram in self.sample.grams.values()])
 
     @property
     def frobenius(self) -> FrobeniusProducts:
         """The numbers <K_k, K_l>, and what else follows from one pass over the matrices."""
         return self.sample.frobenius
-
-    @property
-    def independent(self) -> np.ndarray:
-        """For each kernel whether it is kept among those that span all of them; the others count as 0 in `mixture`."""
-        return self.sample.frobenius.independent
 
     @property
     def centred(self) -> Sample:
@@ -116,11 +109,11 @@ class View(ABC):
         return cp.Variable((order, order), name=name, symmetric=True)
 
     def mixture(self, mu: Any) -> Any:
-        """The matrix sum_k mu_k K_k, over kernels of which none is a combination of the others."""
+        """The matrix sum_k mu_k K_k."""
         return _square(self.stacked_grams @ mu, self.n)
 
     def against(self, Z: Any) -> Any:
-        """The inner products <K_k, Z>, one for each kernel; 0 for kernels that are combinations of others."""
+        """The inner products <K_k, Z>, one for each kernel."""
         flat = cp.vec(Z, order="F") if isinstance(Z, cp.Expression) else np.ravel(Z)
         return self.stacked_grams.T @ flat
 
