@@ -20,9 +20,9 @@ from formulations.kernel_learning import (
 )
 from formulations.kernel_learning.cone import is_semidefinite, raised
 from formulations.kernel_learning.cut_program import CutProgram
-from formulations.kernel_learning.eigenvalue_cuts import Cuts, EigenvalueCuts
 from formulations.kernel_learning.instances import not_semidefinite, several_kernels
 from formulations.kernel_learning.masters import NormMaster, TraceMaster
+from formulations.kernel_learning.solvers.eigenvalue_cuts import Cuts, EigenvalueCuts
 from formulations.kernel_learning.span import Span
 from formulations.kernel_learning.transductive_alignment import Blocks
 from kopt import Sample

@@ -16,8 +16,8 @@ from formulations.kernel_learning import (
     SoftMarginKernelLearning,
     kernel_generation,
 )
-from formulations.kernel_learning.kernel_generation import Generation, KernelGeneration, Mixtures
 from formulations.kernel_learning.masters import TraceMaster
+from formulations.kernel_learning.solvers.kernel_generation import Generation, KernelGeneration, Mixtures
 from formulations.regression import EpsilonInsensitive
 from kopt import Sample
 from kopt.kernels import Gaussian, Linear, Polynomial

@@ -18,7 +18,7 @@ from formulations.kernel_learning import (
     TraceBoundedAlignment,
     TransductiveAlignment,
 )
-from formulations.kernel_learning.non_negative_least_squares import NonNegativeLeastSquares
+from formulations.kernel_learning.solvers.non_negative_least_squares import NonNegativeLeastSquares
 from formulations.kernel_learning.span import Span
 from kopt import Sample
 from kopt.kernels import Gaussian, Linear, Polynomial

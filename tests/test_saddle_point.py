@@ -14,10 +14,10 @@ from sklearn.svm import SVC
 import kopt
 from formulations.classification import HardMargin, NuSoftMargin, SoftMargin, TwoNormSoftMargin
 from formulations.kernel_learning import Alignment, SoftMarginKernelLearning
-from formulations.kernel_learning.saddle_interior_point import SaddleInteriorPoint
-from formulations.kernel_learning.saddle_point import SaddlePoint, _read
-from formulations.kernel_learning.saddle_program import Newton, SaddleProgram
-from formulations.kernel_learning.weighted_grams import WeightedGrams, least_bytes
+from formulations.kernel_learning.solvers.saddle_interior_point import SaddleInteriorPoint
+from formulations.kernel_learning.solvers.saddle_point import SaddlePoint, _read
+from formulations.kernel_learning.solvers.saddle_program import Newton, SaddleProgram
+from formulations.kernel_learning.solvers.weighted_grams import WeightedGrams, least_bytes
 from formulations.regression import EpsilonInsensitive, NuRegression
 from kopt import Infeasible, InputError, Sample
 from kopt.gram import Gram
@@ -185,7 +185,7 @@ def test_classes_that_nothing_separates_are_proved_to_be_so(p):
 
 def test_without_a_proof_an_unbounded_dual_has_no_answer(monkeypatch):
     X, y = classes("moons", 50, 0)
-    monkeypatch.setattr("formulations.kernel_learning.saddle_point.prove_infeasible", lambda problem: None)
+    monkeypatch.setattr("formulations.kernel_learning.solvers.saddle_point.prove_infeasible", lambda problem: None)
     answer = SaddlePoint().solve(Problem(with_weights(HardMargin()), Sample(X, y, kernel=Linear())))
     assert (answer.status, dict(answer.values)) == ("unbounded", {})
 

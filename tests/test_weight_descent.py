@@ -9,10 +9,10 @@ from scipy.optimize import linprog
 import kopt
 from formulations.classification import SoftMargin
 from formulations.kernel_learning import Alignment, SoftMarginKernelLearning
-from formulations.kernel_learning.best_shares import best_shares
 from formulations.kernel_learning.least_hinges import least_hinges
-from formulations.kernel_learning.weight_descent import WeightDescent, machine_of
-from formulations.kernel_learning.weighted_machine import WeightedMachine, WeightSet
+from formulations.kernel_learning.solvers.best_shares import best_shares
+from formulations.kernel_learning.solvers.weight_descent import WeightDescent, machine_of
+from formulations.kernel_learning.solvers.weighted_machine import WeightedMachine, WeightSet
 from formulations.regression import EpsilonInsensitive
 from kopt import InputError, Sample
 from kopt.gram import Gram

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.weight_model import model_step
-from formulations.kernel_learning.weighted_machine import Point, WeightedMachine, WeightSet
+from formulations.kernel_learning.solvers.weight_model import model_step
+from formulations.kernel_learning.solvers.weighted_machine import Point, WeightedMachine, WeightSet
 from kopt import Formulation
 from kopt.formulation import dual_of
 from kopt.solvers import Problem, RawAnswer, Solver

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.kernel_learning.saddle_program import Newton, SaddleProgram
-from formulations.kernel_learning.weighted_grams import times
+from formulations.kernel_learning.solvers.saddle_program import Newton, SaddleProgram
+from formulations.kernel_learning.solvers.weighted_grams import times
 from kopt.solvers.interior_point import CANCELLED, relative
 
 Vector = np.ndarray

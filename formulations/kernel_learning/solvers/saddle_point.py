@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.one_kernel_machine import OneKernelMachine
-from formulations.kernel_learning.saddle_interior_point import UNBOUNDED, Best, Iterate, SaddleInteriorPoint
-from formulations.kernel_learning.saddle_program import SaddleProgram
-from formulations.kernel_learning.weighted_grams import WeightedGrams, least_bytes
+from formulations.kernel_learning.solvers.one_kernel_machine import OneKernelMachine
+from formulations.kernel_learning.solvers.saddle_interior_point import UNBOUNDED, Best, Iterate, SaddleInteriorPoint
+from formulations.kernel_learning.solvers.saddle_program import SaddleProgram
+from formulations.kernel_learning.solvers.weighted_grams import WeightedGrams, least_bytes
 from kopt import Infeasible
 from kopt.kernels import Weighted
 from kopt.polyhedra import nearby_point

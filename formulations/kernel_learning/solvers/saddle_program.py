@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from formulations.kernel_learning.weighted_grams import WeightedGrams
+from formulations.kernel_learning.solvers.weighted_grams import WeightedGrams
 
 Vector = np.ndarray
 Matrix = np.ndarray

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from formulations.kernel_learning.cone import of_trace
-from formulations.kernel_learning.eigenvalue_cuts import Cuts
 from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.masters import TraceMaster
-from formulations.kernel_learning.one_kernel_machine import OneKernelMachine
-from formulations.kernel_learning.saddle_interior_point import Best, SaddleInteriorPoint
+from formulations.kernel_learning.solvers.eigenvalue_cuts import Cuts
+from formulations.kernel_learning.solvers.one_kernel_machine import OneKernelMachine
+from formulations.kernel_learning.solvers.saddle_interior_point import Best, SaddleInteriorPoint
+from formulations.kernel_learning.solvers.weighted_grams import times
 from formulations.kernel_learning.span import Span
-from formulations.kernel_learning.weighted_grams import times
 from kopt.polyhedra import nearby_point
 from kopt.solvers import Problem, RawAnswer, Solver, Watch
 from kopt.solvers.solver import INTERRUPTED

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.saddle_program import SaddleProgram
+from formulations.kernel_learning.solvers.saddle_program import SaddleProgram
 from kopt import Formulation, Sample
 from kopt.quadratic import QuadraticProgram, quadratic_program
 

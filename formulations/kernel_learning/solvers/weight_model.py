@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.kernel_learning.best_shares import best_shares
-from formulations.kernel_learning.weighted_machine import Point, Vector, WeightedMachine
+from formulations.kernel_learning.solvers.best_shares import best_shares
+from formulations.kernel_learning.solvers.weighted_machine import Point, Vector, WeightedMachine
 from kopt.gram.columns import Columns
 from kopt.solvers.cholesky import solved_in_place
 
