@@ -18,6 +18,10 @@ class ParameterError(InputError):
     """A parameter lies outside its domain."""
 
 
+class NotLearnt(InputError, AttributeError):
+    """A solution was asked for a kernel that its formulation does not learn; to `hasattr`, it has none."""
+
+
 class NoDual(InputError):
     """A formulation without a dual was asked for what needs one."""
 

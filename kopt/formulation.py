@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 from kopt.claim import Claim
-from kopt.errors import DeclarationError, InputError, NoDual
+from kopt.errors import DeclarationError, InputError, NoDual, NotLearnt
 from kopt.kernels import Kernel
 from kopt.locations import BriefTraceback, FaultsOf, method_with_place
 from kopt.parameters import fraction, nonnegative, parameter, positive
@@ -107,9 +107,9 @@ class Formulation:
 
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """The kernel that the machine learns: it evaluates on new points, and any formulation can use it."""
-        raise InputError(
+        raise NotLearnt(
             f"{type(self).__name__} learns no kernel.",
-            "Use a formulation that does, such as those in formulations.kernel_learning.",
+            "Use a formulation that learns one, or define `def learnt_kernel(self, s, primal)`.",
         )
 
     def alignment_target(self, s: Sample) -> np.ndarray | None:

@@ -62,7 +62,7 @@ class Sample:
         matrices = K if isinstance(K, Mapping) else {"K": K}
         words = {name: f"The matrix {name!r}" if isinstance(K, Mapping) else "K" for name in matrices}
         kernels = {
-            name: Precomputed(check_positive_semidefinite(matrix, words[name]), semidefinite=True)
+            name: Precomputed(check_positive_semidefinite(matrix, words[name]), positive_semidefinite=True)
             for name, matrix in matrices.items()
         }
         sizes = {name: len(kernel.K) for name, kernel in kernels.items()}

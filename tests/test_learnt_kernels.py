@@ -263,9 +263,11 @@ class TestHooks:
         assert any("could not be made feasible" in note for note in bounds.notes)
 
     def test_a_machine_that_learns_no_kernel_says_so(self):
+        solution = kopt.solve(formulation("SoftMargin")(), Sample(X, Y))
         with pytest.raises(InputError) as caught:
-            _ = kopt.solve(formulation("SoftMargin")(), Sample(X, Y)).kernel
+            _ = solution.kernel
         assert_two_sentences(caught.value)
+        assert not hasattr(solution, "kernel")  # what lists the attributes of a solution does not fail
 
 
 def test_a_dual_with_the_largest_of_several_norms_is_no_quadratic_program():

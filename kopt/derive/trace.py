@@ -240,8 +240,8 @@ for _class in (TracedNumber, TracedCount):
 class TracingView(ProductView):
     """A sample whose numbers have names, for reading a declaration.
 
-    costs     the letter of the costs per point; nothing where they are all 1
-    kernel_of   each weight vector, as declared
+    costs       the letter of the costs per point; nothing where they are all 1
+    kernel_of   the kernel of each weight vector, as declared
     """
 
     def __init__(self, sample: Sample, ledger: Ledger, costs: str = "c") -> None:

@@ -9,7 +9,7 @@ from kopt.errors import InputError
 from kopt.kernels.checks import square, symmetric
 from kopt.kernels.points import Matrix
 
-#: What is left of a constant by subtracting its mean, relative to it.
+#: What centring leaves of a constant, relative to it.
 LAST_DIGITS = 1e-14
 
 

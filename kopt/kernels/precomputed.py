@@ -18,7 +18,7 @@ class Precomputed(Kernel):
     A point is an index 0..n-1, or, for a point outside those n, the row of its n kernel values against them. New
     points are therefore given as the cross matrix K(new, train), and centring and prediction work as for any kernel.
     The value between two new points is in neither matrix, and is refused. Two kernels are equal only if they are the
-    same object. `semidefinite` tells that the matrix has been checked to be positive semi-definite.
+    same object. `positive_semidefinite` tells that the matrix has been checked to be so.
 
     >>> k = Precomputed([[2.0, 1.0], [1.0, 2.0]])
     >>> k(k.points).tolist()
@@ -28,12 +28,7 @@ class Precomputed(Kernel):
     """
 
     K: Any
-    semidefinite: bool = False
-
-    @property
-    def positive_semidefinite(self) -> bool:
-        """Whether somebody who has checked the matrix says so."""
-        return self.semidefinite
+    positive_semidefinite: bool = False
 
     def __post_init__(self) -> None:
         """Keep a symmetric, read-only copy of K."""

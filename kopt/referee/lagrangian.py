@@ -213,6 +213,11 @@ class Lagrangian:
             largest[place] = np.max(np.abs(m[place]), initial=0.0)
         return largest
 
+    def _sizes(self, m: np.ndarray) -> np.ndarray:
+        """Of which the part VANISHES counts as 0: the terms of the slopes, and what is not known of the multipliers."""
+        unknown = LAST_DIGITS * self.smooth_slopes.size(self._largest(m))
+        return np.asarray(self.smooth_slopes.size(m) + unknown / VANISHES)
+
     def _constant(self, m: np.ndarray) -> tuple[float, str | None]:
         return self._offset + float(self._offsets @ m), None
 
@@ -220,8 +225,7 @@ class Lagrangian:
         """min 1/2 x' H x + slope' x, over x_j >= 0 where a vector pulls at x_j."""
         if not self.smooth_width:
             return
-        slope, size = self.smooth_slopes.at(m), self.smooth_slopes.size(m)
-        size += LAST_DIGITS / VANISHES * self.smooth_slopes.size(self._largest(m))
+        slope, size = self.smooth_slopes.at(m), self._sizes(m)
         for pull in pulls:
             columns = self._columns.get(pull.variable.id)
             if columns is not None:

@@ -215,9 +215,10 @@ def _certified(trial: Trial, z: np.ndarray) -> np.ndarray | None:
 
 
 def _depends_on_the_error(optimum: Optimum, name: str, z: np.ndarray, best: float | None) -> bool:
-    """Whether an error of a solver's size in the dual point changes what a recovered variable loses by a part of it.
+    """Whether the loss of a recovered variable changes noticeably when the dual point moves by a solver's error.
 
-    The part is as small as that error beside what may be lost: a rule that is well-conditioned is judged as ever.
+    Then the rule is not to blame. A rule that is well-conditioned is judged as ever: its loss changes by no more than
+    that error.
     """
     inexact = z * (1 + INEXACT * (-1.0) ** np.arange(len(z)))
     beside = (_recovered(optimum.trial, inexact) or {}).get(name)

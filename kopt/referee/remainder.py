@@ -15,8 +15,8 @@ from kopt.referee.one_by_one import least_one_by_one
 from kopt.referee.quiet import status_of
 
 # Regularisations under which an escaping minimiser keeps running away.
-PULLS = (1e-4, 1e-6, 1e-8)
-# From one pull to the next, by how much an escaping minimiser grows at least.
+RIDGES = (1e-4, 1e-6, 1e-8)
+# From one to the next, by how much an escaping minimiser grows at least.
 GROWTH = 5.0
 # A solver's minimiser is none if the Lagrangian falls on, by more than this part of its value.
 FALLS = 1e-6
@@ -50,13 +50,13 @@ class Remainder:
         self.strengths = cp.Parameter(len(divided), nonneg=True) if divided else None
         if self.strengths is not None:
             lagrangian -= self.strengths @ cp.hstack(divided)
-        fixed = [t >= 0 for t in divided]
+        constraints = [t >= 0 for t in divided]
         self.fixed_variables = [v for v in primal.variables.values() if v.id not in ids]
-        fixed += [v == 0 for v in self.fixed_variables]
-        self.pull = cp.Parameter(nonneg=True)
+        constraints += [v == 0 for v in self.fixed_variables]
+        self.ridge = cp.Parameter(nonneg=True)
         squares = sum((cp.sum_squares(v) for v in variables), cp.Constant(0.0))
-        self.problem = cp.Problem(cp.Minimize(lagrangian), fixed)
-        self.pulled = cp.Problem(cp.Minimize(lagrangian + self.pull * squares), fixed)
+        self.problem = cp.Problem(cp.Minimize(lagrangian), constraints)
+        self.with_ridge = cp.Problem(cp.Minimize(lagrangian + self.ridge * squares), constraints)
 
     def minimise(self, multipliers: Mapping[str, np.ndarray], pulls: Sequence[Pull] = ()) -> tuple[float, str | None]:
         """The minimum; -inf and the variable that escapes; nan where the solver does not say."""
@@ -68,7 +68,8 @@ class Remainder:
         ids = {v.id for v in self.variables}
         if self.strengths is not None:
             self.strengths.value = np.array([pull.strength for pull in pulls if pull.variable.id in ids]) / size
-            if len(self.variables) == 1 and self.strengths.size == self.variables[0].size:
+            only_divisors = len(self.variables) == 1 and self.strengths.size == self.variables[0].size
+            if only_divisors:
                 least_of_all = self._one_by_one()
                 if least_of_all is not None:
                     return size * least_of_all, None if np.isfinite(least_of_all) else str(self.variables[0].name())
@@ -79,7 +80,7 @@ class Remainder:
                 return size * least, None
             if escaping:
                 return -np.inf, escaping
-        least, escaping = self._judged_by(PULLS[::2] if self.problem.status == cp.UNBOUNDED else PULLS)
+        least, escaping = self._judged_by(RIDGES[::2] if self.problem.status == cp.UNBOUNDED else RIDGES)
         return size * least, escaping
 
     def _one_by_one(self) -> float | None:
@@ -119,13 +120,13 @@ class Remainder:
         with np.errstate(all="ignore"):
             return float(self.problem.objective.value)
 
-    def _judged_by(self, pulls: tuple[float, ...]) -> tuple[float, str | None]:
+    def _judged_by(self, ridges: tuple[float, ...]) -> tuple[float, str | None]:
         values, sizes = [], []
-        for pull in pulls:
-            self.pull.value = pull
-            if not _solved(self.pulled):
+        for ridge in ridges:
+            self.ridge.value = ridge
+            if not _solved(self.with_ridge):
                 return np.nan, None
-            values.append(float(self.pulled.value))
+            values.append(float(self.with_ridge.value))
             sizes.append([float(np.linalg.norm(v.value)) for v in self.variables])
         growing = np.array(sizes[1:]) > GROWTH * np.maximum(np.array(sizes[:-1]), 1e-6)
         running = growing.all(axis=0)

@@ -9,6 +9,7 @@ import numpy as np
 
 from kopt.errors import InputError
 from kopt.gram import alignment
+from kopt.gram.alignment import LAST_DIGITS
 from kopt.kernels import Centred, Kernel, Reweighted, Weighted
 from kopt.kernels.points import take
 from kopt.locations import FaultsOf
@@ -17,8 +18,6 @@ from kopt.locations import FaultsOf
 MOST_POINTS = 400
 #: So much of the entries is inside the range of the colours.
 SHOWN = 0.995
-#: What centring leaves of a kernel that is constant on the points, relative to it.
-LAST_DIGITS = 1e-14
 POSITIVE, NEGATIVE = "#2a6f97", "#c1440e"
 
 

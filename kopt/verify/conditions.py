@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 
@@ -203,20 +203,20 @@ class Conditions:
         """How large a multiplier would be if it alone made up the gradient in each variable of its constraint."""
         sizes = []
         for variable in variables:
-            gradient = self.constraints[name].gradients.get(variable.id)
-            if gradient is not None:
-                weight = np.abs(gradient).sum(axis=1)
+            for weight in self._weights_of(name, variable):
                 seen = weight > 0
                 if seen.any():
                     sizes.append(float(np.max(self.gradient(variable)[1][seen] / weight[seen])))
-            for image in self.primal_view.images:
-                gradient = self.constraints[name].gradients.get(image.leaf.id)
-                if gradient is not None and image.has(variable):
-                    weight = image.pulled_back(variable, *[np.abs(gradient).sum(axis=1)] * 2)[1]
-                    seen = weight > 0
-                    if seen.any():
-                        sizes.append(float(np.max(self.gradient(variable)[1][seen] / weight[seen])))
         return sizes
+
+    def _weights_of(self, name: str, variable: cp.Variable) -> Iterator[np.ndarray]:
+        """The sums of the absolute slopes of a constraint in the entries of a variable: its own, and through images."""
+        gradients = self.constraints[name].gradients
+        if variable.id in gradients:
+            yield np.abs(gradients[variable.id]).sum(axis=1)
+        for image in self.primal_view.images:
+            if image.leaf.id in gradients and image.has(variable):
+                yield image.size_in(variable, np.abs(gradients[image.leaf.id]).sum(axis=1))
 
     @property
     def dual_sizes(self) -> dict[int, float]:
@@ -263,9 +263,9 @@ class Conditions:
                 contributions += np.abs(matrix) @ np.abs(multiplier.ravel(order="F"))
         for image in self.primal_view.images:
             if image.has(variable):
-                slope, size = image.pulled_back(variable, *self.gradient(image.leaf))
-                gradient += slope
-                contributions += size
+                slope, size = self.gradient(image.leaf)
+                gradient += image.slope_in(variable, slope)
+                contributions += image.size_in(variable, size)
         if variable.attributes["symmetric"]:
             square = gradient.reshape(variable.shape)
             gradient = ((square + square.T) / 2).ravel()

@@ -44,10 +44,13 @@ class Image:
     def _slopes(self) -> dict[int, Any]:
         return affine_parts(self.argument)[0]
 
-    def pulled_back(self, variable: cp.Variable, slope: np.ndarray, size: np.ndarray) -> tuple[Any, Any]:
-        """What a slope in the leaf, and the size of its terms, are in a variable of the argument."""
-        jacobian = self._slopes[variable.id]
-        return jacobian.T @ self.backward(slope), abs(jacobian).T @ self.absolute(size)
+    def slope_in(self, variable: cp.Variable, slope: np.ndarray) -> np.ndarray:
+        """What a slope in the leaf is in a variable of the argument."""
+        return np.asarray(self._slopes[variable.id].T @ self.backward(slope))
+
+    def size_in(self, variable: cp.Variable, size: np.ndarray) -> np.ndarray:
+        """What the size of the terms of that slope is there."""
+        return np.asarray(abs(self._slopes[variable.id]).T @ self.absolute(size))
 
     def has(self, variable: cp.Variable) -> bool:
         """Whether a variable is in the argument."""
