@@ -16,12 +16,12 @@ from formulations.kernel_learning import (
     SemidefiniteTwoNormKernelLearning,
     TraceBoundedAlignment,
     TransductiveAlignment,
-    eigenvalue_cuts,
 )
 from formulations.kernel_learning.cone import is_semidefinite, raised
 from formulations.kernel_learning.cut_program import CutProgram
 from formulations.kernel_learning.instances import not_semidefinite, several_kernels
 from formulations.kernel_learning.masters import NormMaster, TraceMaster
+from formulations.kernel_learning.solvers import eigenvalue_cuts
 from formulations.kernel_learning.solvers.eigenvalue_cuts import Cuts, EigenvalueCuts
 from formulations.kernel_learning.span import Span
 from formulations.kernel_learning.transductive_alignment import Blocks
