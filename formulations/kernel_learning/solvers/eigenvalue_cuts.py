@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.cone import raised, rounding_of
+from formulations.kernel_learning.cone import forms, raised, rounding_of
 from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.masters import Master
 from kopt import View
@@ -141,9 +141,9 @@ class Cuts:
         if not len(negative):
             return mu
         v, safe = vectors[:, negative], FreeWeights(self.s).even
-        forms = np.array([np.einsum("ij,ij->j", v, self.s.gram(name) @ v) for name in self.s.kernels])
-        self.V, self.G = np.hstack([self.V, v]), np.hstack([self.G, forms])
+        G = forms(self.s, v)
+        self.V, self.G = np.hstack([self.V, v]), np.hstack([self.G, G])
         self.idle = np.append(self.idle, np.zeros(len(negative), dtype=int))
-        gains = safe @ forms
+        gains = safe @ G
         needed = np.divide(-values[negative], gains, out=np.zeros(len(negative)), where=gains > 0)
         return np.asarray(mu + np.max(needed) * safe)
