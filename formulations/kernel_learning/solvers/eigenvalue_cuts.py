@@ -12,6 +12,7 @@ from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.masters import Master
 from kopt import View
 from kopt.solvers import Problem, RawAnswer, Solver
+from kopt.solvers.interior_point import CONVERGED
 from kopt.solvers.solver import INTERRUPTED
 from kopt.views import ProductView
 from kopt.watch import Watch
@@ -22,11 +23,12 @@ WORTH = 0.05
 MOST_ROUNDS = 300
 # So many rounds in a row without a smaller value are the end: the master problem is no more exact than that.
 IDLE = 5
-# The residuals of the weights exceed the gap: what makes K semi-definite moves them far where K is nearly singular.
-SHARPER = 1e-2
+# The part of the tolerance at which it ends: the residuals of the weights exceed the gap, since what makes K
+# semi-definite moves them far where K is nearly singular.
+SHARPER = 1e-3
 # Cuts that have had no multiplier in so many runs are left out.
 FORGOTTEN = 3
-# The master problems are solved to about this.
+# The master problems are solved to about this: no gap below it can be asked for.
 EXACT = 1e-12
 
 
@@ -114,12 +116,12 @@ class Cuts:
         self.V, self.G, self.idle = self.V[:, kept], self.G[:, kept], self.idle[kept]
         self.weights = self.weights[kept[: len(self.weights)]]
 
-    def run(self, master: Master, tolerance: float, watch: Watch | None = None) -> str:
-        """Rounds of master problem and cuts; a tenth of the tolerance leaves room for what the certificate adds."""
+    def run(self, master: Master, gap: float, watch: Watch | None = None) -> str:
+        """Rounds of master problem and cuts, until the two values are no further apart than this, relative."""
         earlier: list[float] = []
         for _ in range(MOST_ROUNDS):
             self.mu, self.weights, self.value = master.solve(self.G)
-            allowed = max(0.1 * tolerance, EXACT) * self.value
+            allowed = max(gap, EXACT) * self.value
             # With the cuts alone satisfied the value is too large; what it really is takes several decompositions.
             near = self.cut(self.mu)
             if watch or self.value - master.value(near) <= allowed:
@@ -127,7 +129,7 @@ class Cuts:
                 if watch:
                     watch.report(self.value, lower, int(np.count_nonzero(self.weights)))
                 if self.value - lower <= allowed:
-                    return "converged"
+                    return CONVERGED
             if len(earlier) >= IDLE and earlier[-IDLE] - self.value <= EXACT * self.value:
                 return f"stopped where {IDLE} rounds changed nothing"
             earlier.append(self.value)

@@ -12,7 +12,7 @@ from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.masters import TraceMaster
 from formulations.kernel_learning.solvers.eigenvalue_cuts import Cuts
 from formulations.kernel_learning.solvers.one_kernel_machine import OneKernelMachine
-from formulations.kernel_learning.solvers.saddle_interior_point import Best, SaddleInteriorPoint
+from formulations.kernel_learning.solvers.saddle_interior_point import CONVERGED, UNBOUNDED, Best, SaddleInteriorPoint
 from formulations.kernel_learning.solvers.weighted_grams import times
 from formulations.kernel_learning.span import Span
 from kopt.polyhedra import nearby_point
@@ -25,8 +25,11 @@ Matrix = np.ndarray
 
 MOST_ROUNDS = 100
 NEEDED = ("machine", "c", "with_multipliers", "completion")
-# The search for a better kernel is as exact as this part of the gap that is left.
-SEARCH = 0.05
+# The gap of what is inside may be this part of the gap of what is around it: that of a search, of an answer's; that of
+# an answer, of the tolerance, since the certificate adds to it what it repairs.
+INSIDE = 0.1
+# As long as much of the gap is left, a search for a better kernel is as exact as this part of it.
+SEARCH = 5e-3
 # The machines are as exact as they can be: slacks follow from z, which is known to the square root of the gap.
 EXACT = 1e-13
 
@@ -157,19 +160,19 @@ class Generation:
 
     def run(self, tolerance: float, watch: Watch) -> str:
         """Machine and search in turn, the search as exact as the gap that is left makes sense of."""
-        gap = 1.0
+        gap, enough = 1.0, INSIDE * tolerance
         for _ in range(MOST_ROUNDS):
             machine, status = self._machine_solved()
-            if status == "unbounded":
+            if status == UNBOUNDED:
                 return status
-            found = self._searched(machine, max(0.1 * tolerance, SEARCH * gap))
+            found = self._searched(machine, max(INSIDE * enough, SEARCH * gap))
             if self.best is None or found.gap < self.best.gap:
                 self.best = found
             self.lower = max(self.lower, found.lower)
             gap = (found.upper - self.lower) / (abs(found.upper) or 1.0)
             watch.report(found.upper, self.lower, int(np.count_nonzero(found.z)))
-            if found.gap <= 0.1 * tolerance:
-                return "converged"
+            if found.gap <= enough:
+                return CONVERGED
         return f"stopped after {MOST_ROUNDS} rounds"
 
     def _machine_solved(self) -> tuple[Best, str]:
@@ -179,14 +182,14 @@ class Generation:
         status = method.run()
         return method.best, status
 
-    def _searched(self, machine: Best, accuracy: float) -> Round:
+    def _searched(self, machine: Best, gap: float) -> Round:
         """The value with the best combination for the machine's answer, which is one more of them."""
         program, mu = self.machine.program, machine.theta @ self.weights
         z = nearby_point(machine.z[: self.machine.size], program.feasible)
         e = program.terms[0].J @ z
         plain = float(-program.linear @ z - z @ (program.shift * z) / 2)
         q = self.machine.factor * np.array([e @ times(self.s.gram(name), e) for name in self.s.kernels])
-        self.cuts.run(TraceMaster(Span.free(self.s).towards(q), self.s.traces, self.trace), accuracy)
+        self.cuts.run(TraceMaster(Span.free(self.s).towards(q), self.s.traces, self.trace), gap)
         value = self.cuts.value
         found = Round(mu, z, self.cuts.Z, value / self.trace, lower=plain - value, upper=machine.upper)
         self.cuts.forget()
