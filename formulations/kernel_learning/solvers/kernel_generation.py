@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,7 +87,7 @@ class KernelGeneration(Solver):
             return RawAnswer(status)
         best, completion = run.best, formulation.completion(run.s)
         dual = formulation.with_multipliers(run.s, machine.program.by_name(best.z), best.Z, best.tau)
-        return RawAnswer(status, {**dual, **run.completed(completion, best.z, best.mu)})
+        return RawAnswer(status, {**dual, **run.primal_values(completion, best.z, best.mu)})
 
 
 def _learns(problem: Problem) -> bool:
@@ -97,23 +98,23 @@ def _machine(problem: Problem) -> OneKernelMachine | str:
     return OneKernelMachine.read(problem.formulation.machine(), problem.sample)  # type: ignore[attr-defined]
 
 
-class Mixtures:
-    """Some combinations of kernels as matrices, in the form in which a saddle program takes them."""
+class HeldSums:
+    """Sums of matrices that are held, each of them multiplied by a factor."""
 
-    def __init__(self, matrices: list[Matrix]) -> None:
-        self.matrices = matrices
+    def __init__(self, matrices: Sequence[Matrix], factor: float) -> None:
+        self.matrices, self.factor = matrices, factor
         self.n, self.count = len(matrices[0]), len(matrices)
-        self.diagonals = np.stack([np.diag(K) for K in matrices])
+        self.diagonals = factor * np.stack([np.diag(K) for K in matrices])
         self._memory = np.empty((self.n, self.n))
 
     def images(self, e: Vector) -> Matrix:
-        """K_j e, a row for each."""
-        return np.stack([times(K, e) for K in self.matrices])
+        """factor K_j e, a row for each."""
+        return self.factor * np.stack([times(K, e) for K in self.matrices])
 
     def lower_sum(self, theta: Vector) -> Matrix:
-        """sum_j theta_j K_j, in the same memory each time."""
+        """factor sum_j theta_j K_j, in the same memory each time."""
         self._memory[:] = 0.0
-        for weight, K in zip(theta, self.matrices, strict=True):
+        for weight, K in zip(self.factor * theta, self.matrices, strict=True):
             self._memory += weight * K
         return self._memory
 
@@ -177,7 +178,7 @@ class Generation:
 
     def _machine_solved(self) -> tuple[Best, str]:
         """z and the mean of the combinations there are: no value is larger than that of the mean."""
-        program = self.machine.saddle(Mixtures([2 * self.machine.factor * K for K in self.mixtures]), 1.0)
+        program = self.machine.saddle(HeldSums(self.mixtures, 2 * self.machine.factor), 1.0)
         method = SaddleInteriorPoint(program, EXACT)
         status = method.run()
         return method.best, status
@@ -197,7 +198,7 @@ class Generation:
         self.mixtures.append(self.s.mixture(self.weights[-1]))
         return found
 
-    def completed(self, completion: Any, z: Vector, mu: Vector) -> dict[str, Any]:
+    def primal_values(self, completion: Any, z: Vector, mu: Vector) -> dict[str, Any]:
         """The primal variables of the machine with the weights for which z is its answer."""
         e = self.machine.program.terms[0].J @ z
         f = self.s.mixture(mu) @ e

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.solvers.saddle_program import SaddleProgram
+from formulations.kernel_learning.solvers.saddle_program import SaddleProgram, Sums
 from kopt import Formulation, Sample
 from kopt.quadratic import QuadraticProgram, quadratic_program
 
@@ -51,7 +50,7 @@ class OneKernelMachine:
         """The number of variables."""
         return len(self.program.linear)
 
-    def saddle(self, grams: Any, p: float) -> SaddleProgram:
+    def saddle(self, grams: Sums, p: float) -> SaddleProgram:
         """The program for a weighted sum of kernels; an inequality is an equality with a variable of its own."""
         B, side, equality = self.program.feasible.rows
         slacks = np.eye(len(side))[:, ~equality]

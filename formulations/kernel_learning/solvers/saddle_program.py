@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
-
-from formulations.kernel_learning.solvers.weighted_grams import WeightedGrams
 
 Vector = np.ndarray
 Matrix = np.ndarray
@@ -22,6 +21,24 @@ MORE = (0.0, 1e3, 1e6)
 FIXED = 1e200
 
 
+class Sums(Protocol):
+    """The sums sum_k theta_k K_k of some matrices K_k.
+
+    n, count    the order of the matrices, and their number
+    diagonals   those of the matrices, a row for each
+    """
+
+    n: int
+    count: int
+    diagonals: Matrix
+
+    def images(self, e: Vector) -> Matrix:
+        """The vectors K_k e, a row for each matrix."""
+
+    def lower_sum(self, theta: Vector) -> Matrix:
+        """The sum on and below its diagonal; the next one may be in the same memory."""
+
+
 @dataclass(frozen=True, eq=False)
 class SaddleProgram:
     """max over z, min over theta of  gain'z - 1/2 z' diag(shift) z - 1/2 sum_k theta_k e'K_k e,  e = J z,
@@ -32,7 +49,7 @@ class SaddleProgram:
     enters e there with the factor a_i. Rows are few and dense.
     """
 
-    grams: WeightedGrams
+    grams: Sums
     owner: np.ndarray
     a: Vector
     gain: Vector
@@ -108,7 +125,7 @@ class Newton:
         self.pairs = np.searchsorted(self.used, program.pairs)
         self.factor = self._factorised(grams, theta, small)
 
-    def _factorised(self, grams: WeightedGrams, theta: Vector, small: float) -> Matrix:
+    def _factorised(self, grams: Sums, theta: Vector, small: float) -> Matrix:
         for times in MORE:
             M = grams.lower_sum(theta)
             M[np.diag_indices(grams.n)] += self.inverse + times * small
