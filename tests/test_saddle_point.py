@@ -15,8 +15,9 @@ import kopt
 from formulations.classification import HardMargin, NuSoftMargin, SoftMargin, TwoNormSoftMargin
 from formulations.kernel_learning import Alignment, SoftMarginKernelLearning
 from formulations.kernel_learning.solvers.saddle_interior_point import SaddleInteriorPoint
+from formulations.kernel_learning.solvers.saddle_newton import Newton
 from formulations.kernel_learning.solvers.saddle_point import SaddlePoint, _read
-from formulations.kernel_learning.solvers.saddle_program import Newton, SaddleProgram
+from formulations.kernel_learning.solvers.saddle_program import SaddleProgram
 from formulations.kernel_learning.solvers.weighted_grams import WeightedGrams, least_bytes
 from formulations.regression import EpsilonInsensitive, NuRegression
 from kopt import Infeasible, InputError, Sample

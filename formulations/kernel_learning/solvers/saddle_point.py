@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from formulations.kernel_learning.solvers.one_kernel_machine import OneKernelMachine
-from formulations.kernel_learning.solvers.saddle_interior_point import UNBOUNDED, Best, Iterate, SaddleInteriorPoint
+from formulations.kernel_learning.solvers.saddle_interior_point import UNBOUNDED, Best, SaddleInteriorPoint
+from formulations.kernel_learning.solvers.saddle_newton import Iterate
 from formulations.kernel_learning.solvers.saddle_program import SaddleProgram
 from formulations.kernel_learning.solvers.weighted_grams import WeightedGrams, least_bytes
 from kopt import Infeasible

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from formulations.kernel_learning.solvers.weight_model import model_step
-from formulations.kernel_learning.solvers.weighted_machine import Point, WeightedMachine, WeightSet
+from formulations.kernel_learning.solvers.weighted_machine import Tried, WeightedMachine, WeightSet
 from kopt import Formulation
 from kopt.formulation import dual_of
 from kopt.solvers import Problem, RawAnswer, Solver
@@ -138,7 +138,7 @@ class _Run:
         self.enough = self.target = ROOM * problem.tolerance
         if self.machine.program.shift.any():  # conditions hold to the root of the gap, as far as rounding lets it fall
             self.target *= problem.tolerance
-        self.best: Point | None = None
+        self.best: Tried | None = None
 
     @property
     def values(self) -> dict[str, np.ndarray]:
@@ -165,7 +165,7 @@ class _Run:
             at = self._next(at, PART * MORE_EXACTLY**idle)
         return STALLED
 
-    def _next(self, at: Point, part: float) -> Point | None:
+    def _next(self, at: Tried, part: float) -> Tried | None:
         """What the model predicts where that is good; otherwise the machine solved on the way to its weights."""
         mu, c = model_step(self.machine, at)
         ahead = self.machine.point(mu, c)
@@ -186,7 +186,7 @@ class _Run:
             near = found
         return found
 
-    def _report(self, at: Point) -> None:
+    def _report(self, at: Tried) -> None:
         program = self.machine.program
         primal, dual = (program.source.map_of_values(program.factor * value) for value in (at.lower, at.upper))
         self.problem.watch.report(primal, dual, int(np.count_nonzero(at.c)))

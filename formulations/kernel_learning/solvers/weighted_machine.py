@@ -61,7 +61,7 @@ def _product(gram: Gram, c: Vector) -> Vector:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class Tried:
     """Weights mu and coefficients c, in the units of a program that is minimised over c and maximised over mu.
 
     gram        sum_k mu_k K_k
@@ -104,12 +104,12 @@ class WeightedMachine:
         assert isinstance(inner.separable, SeparableProgram)
         self.machine, self.sample, self.weights, self.program = machine, problem.sample, weights, inner.separable
 
-    def point(self, mu: Vector, c: Vector) -> Point:
+    def point(self, mu: Vector, c: Vector) -> Tried:
         """What is known about given weights and coefficients, after these are made feasible to rounding."""
         c = self.program.of_dual(self.program.feasible_dual(c))
         return self._measured(self._descent(mu, 1.0), mu, c)
 
-    def solved(self, mu: Vector, near: Point | None, tolerance: float) -> Point | None:
+    def solved(self, mu: Vector, near: Tried | None, tolerance: float) -> Tried | None:
         """The machine for some weights, solved from a point on; None where it is unbounded."""
         descent = self._descent(mu, tolerance)
         if near is None:
@@ -129,7 +129,7 @@ class WeightedMachine:
         descent.hand_over = False
         return descent
 
-    def _measured(self, descent: Descent, mu: Vector, c: Vector) -> Point:
+    def _measured(self, descent: Descent, mu: Vector, c: Vector) -> Tried:
         p, weights = self.program, self.weights
         coefficients = p.coefficients(c)
         images = weights.images(coefficients)
@@ -144,4 +144,4 @@ class WeightedMachine:
         recovered = min(recovered, upper - lower) if weights.p == 1 else recovered
         gram = descent.program.gram
         assert isinstance(gram, Mixture)
-        return Point(mu, c, gram, images, q, slope, state.gap, lower, upper, recovered)
+        return Tried(mu, c, gram, images, q, slope, state.gap, lower, upper, recovered)
