@@ -284,7 +284,9 @@ class TestWhatItTakes:
     def test_other_problems_are_refused(self):
         sample = classes(10)
         for formulation in (Alignment(), SoftMargin(), SoftMarginKernelLearning()):
-            assert "learns semi-definite combinations" in KernelGeneration().accepts(Problem(formulation, sample))
+            reason = KernelGeneration().accepts(Problem(formulation, sample))
+            assert reason.startswith("it learns semi-definite combinations, and the formulation has no `")
+            assert reason.endswith("no `with_multipliers(s, dual, Z, tau)`")
             assert KernelGeneration().place(Problem(formulation, sample)) is None
         assert KernelGeneration().accepts(Problem(SOFT, sample, "primal")) == "it solves duals only"
         refusal(lambda: solve(SOFT, sample, side="primal"), "it solves duals only")
@@ -305,6 +307,12 @@ class TestWhatItTakes:
             def machine(self):
                 return Alignment()
 
+        class Nothing(SemidefiniteSoftMarginKernelLearning):
+            def machine(self):
+                return None
+
+        reason = KernelGeneration().accepts(Problem(Nothing(), classes(10)))
+        assert reason == "`machine()` returns None, and not a formulation"
         assert "machine for one kernel has 0 kernel terms" in KernelGeneration().accepts(Problem(Other(), classes(10)))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from formulations.kernel_learning.cone import forms, raised, rounding_of
 from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.masters import Master
+from formulations.kernel_learning.solvers.contracts import Cuttable, lacking
 from kopt import View
 from kopt.solvers import Problem, RawAnswer, Solver
 from kopt.solvers.interior_point import CONVERGED
@@ -59,21 +59,22 @@ class EigenvalueCuts(Solver):
         """Duals that state their problem over the weights alone."""
         if problem.side != "dual":
             return "it solves duals only"
-        if not hasattr(problem.formulation, "master"):
-            return "the formulation has no `master(s)`, its problem over the weights without the matrix inequality"
-        reason = problem.formulation.master(ProductView(problem.sample))
-        if isinstance(reason, str):
-            return reason
+        if not isinstance(problem.formulation, Cuttable):
+            return lacking(problem.formulation, Cuttable)
+        master = problem.formulation.master(ProductView(problem.sample))
+        if isinstance(master, str):
+            return master
         needed, budget = 8 * len(problem.sample.grams) * problem.sample.n**2, problem.sample.budget
         return f"the kernels take {needed:.3g} bytes, more than the budget of {budget:.3g}" if needed > budget else None
 
     def solve(self, problem: Problem) -> RawAnswer:
         """Cut until the two values agree."""
-        s = ProductView(problem.sample)
-        formulation: Any = problem.formulation
-        cuts = Cuts(s)
+        s, formulation = ProductView(problem.sample), problem.formulation
+        assert isinstance(formulation, Cuttable)
+        master, cuts = formulation.master(s), Cuts(s)
+        assert not isinstance(master, str)
         try:
-            status = cuts.run(formulation.master(s), SHARPER * problem.tolerance, problem.watch)
+            status = cuts.run(master, SHARPER * problem.tolerance, problem.watch)
         except KeyboardInterrupt:
             status = INTERRUPTED
         if not np.isfinite(cuts.value):

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from formulations.kernel_learning.completion import Completion
 from formulations.kernel_learning.cone import of_trace
 from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.masters import TraceMaster
+from formulations.kernel_learning.solvers.contracts import LearnsCombination, lacking
 from formulations.kernel_learning.solvers.eigenvalue_cuts import Cuts
 from formulations.kernel_learning.solvers.one_kernel_machine import OneKernelMachine
 from formulations.kernel_learning.solvers.saddle_interior_point import CONVERGED, UNBOUNDED, Best, SaddleInteriorPoint
@@ -25,7 +27,6 @@ Vector = np.ndarray
 Matrix = np.ndarray
 
 MOST_ROUNDS = 100
-NEEDED = ("machine", "c", "with_multipliers", "completion")
 # The gap of what is inside may be this part of the gap of what is around it: that of a search, of an answer's; that of
 # an answer, of the tolerance, since the certificate adds to it what it repairs.
 INSIDE = 0.1
@@ -58,44 +59,39 @@ class KernelGeneration(Solver):
 
     def place(self, problem: Problem) -> tuple[float, str] | None:
         """First: conic solvers carry n^2 variables along."""
-        return (-1.0, "a few combinations of the kernels stand for all of them") if _learns(problem) else None
+        if not isinstance(problem.formulation, LearnsCombination):
+            return None
+        return -1.0, "a few combinations of the kernels stand for all of them"
 
     def accepts(self, problem: Problem) -> str | None:
         """Duals of machines that learn weights of any sign."""
         if problem.side != "dual":
             return "it solves duals only"
-        if not _learns(problem):
-            return f"it learns semi-definite combinations, of a formulation with {', '.join(NEEDED)}"
-        sample = problem.sample
+        learner, sample = problem.formulation, problem.sample
+        if not isinstance(learner, LearnsCombination):
+            return f"it learns semi-definite combinations, and {lacking(learner, LearnsCombination)}"
         needed = 8 * sample.n**2 * 4 * len(sample.grams)
         if needed > sample.budget:
             return f"the kernels and as many combinations take {needed:.3g} bytes, more than {sample.budget:.3g}"
-        machine = _machine(problem)
+        machine = OneKernelMachine.read(learner, sample)
         return machine if isinstance(machine, str) else None
 
     def solve(self, problem: Problem) -> RawAnswer:
         """Generate kernels until the two values agree."""
-        machine = _machine(problem)
+        learner = problem.formulation
+        assert isinstance(learner, LearnsCombination)
+        machine = OneKernelMachine.read(learner, problem.sample)
         assert isinstance(machine, OneKernelMachine)
-        formulation: Any = problem.formulation
-        run = Generation(problem, machine, formulation.c * problem.sample.n)
+        run = Generation(problem, machine, learner.c * problem.sample.n)
         try:
             status = run.run(problem.tolerance, problem.watch)
         except KeyboardInterrupt:
             status = INTERRUPTED
         if run.best is None:
             return RawAnswer(status)
-        best, completion = run.best, formulation.completion(run.s)
-        dual = formulation.with_multipliers(run.s, machine.program.by_name(best.z), best.Z, best.tau)
+        best, completion = run.best, learner.completion(run.s)
+        dual = learner.with_multipliers(run.s, machine.program.by_name(best.z), best.Z, best.tau)
         return RawAnswer(status, {**dual, **run.primal_values(completion, best.z, best.mu)})
-
-
-def _learns(problem: Problem) -> bool:
-    return all(hasattr(problem.formulation, name) for name in NEEDED)
-
-
-def _machine(problem: Problem) -> OneKernelMachine | str:
-    return OneKernelMachine.read(problem.formulation.machine(), problem.sample)  # type: ignore[attr-defined]
 
 
 class HeldSums:
@@ -198,7 +194,7 @@ class Generation:
         self.mixtures.append(self.s.mixture(self.weights[-1]))
         return found
 
-    def primal_values(self, completion: Any, z: Vector, mu: Vector) -> dict[str, Any]:
+    def primal_values(self, completion: Completion, z: Vector, mu: Vector) -> dict[str, Any]:
         """The primal variables of the machine with the weights for which z is its answer."""
         e = self.machine.program.terms[0].J @ z
         f = self.s.mixture(mu) @ e

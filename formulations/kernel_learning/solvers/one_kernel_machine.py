@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from formulations.kernel_learning.solvers.contracts import LearnsCombination, LearnsWeights, machine_of
 from formulations.kernel_learning.solvers.saddle_program import SaddleProgram, Sums
-from kopt import Formulation, Sample
+from kopt import Sample
 from kopt.quadratic import QuadraticProgram, quadratic_program
 
 
@@ -24,8 +25,11 @@ class OneKernelMachine:
     a: np.ndarray
 
     @classmethod
-    def read(cls, machine: Formulation, sample: Sample) -> OneKernelMachine | str:
+    def read(cls, learner: LearnsWeights | LearnsCombination, sample: Sample) -> OneKernelMachine | str:
         """Read off the dual of the machine with the first kernel of a sample; the reason where it is something else."""
+        machine = machine_of(learner)
+        if isinstance(machine, str):
+            return machine
         program = quadratic_program(machine, sample.under(next(iter(sample.kernels.values()))))
         if isinstance(program, str):
             return f"of the machine for one kernel, {program}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from formulations.kernel_learning.solvers.saddle_newton import Direction, Iterate, Residuals, SaddleNewton
 from formulations.kernel_learning.solvers.saddle_program import SaddleProgram
+from formulations.kernel_learning.solvers.weight_set import even_shares, largest_gain
 from formulations.kernel_learning.solvers.weighted_grams import times
 from kopt.solvers.interior_point import CANCELLED, relative
 
@@ -84,12 +85,7 @@ class SaddleInteriorPoint:
         self.bounded = np.isfinite(np.stack([program.lower, program.upper]))
         self.pairs = np.count_nonzero(self.bounded) + program.grams.count
         self.seems_unbounded = False
-        self.best = Best(np.clip(0.0, program.lower, program.upper), self._even)
-
-    @property
-    def _even(self) -> Vector:
-        m = self.program.grams.count
-        return np.full(m, m ** (-1 / self.program.p))
+        self.best = Best(np.clip(0.0, program.lower, program.upper), even_shares(program.grams.count, program.p))
 
     def run(self, prove_unbounded: Callable[[], object] = lambda: None) -> str:
         """Iterate until the gap is small enough, from larger and larger starts, and say how it ended.
@@ -140,7 +136,7 @@ class SaddleInteriorPoint:
         below, above = self.bounded
         z = np.where(below, program.lower + inside, np.where(above, program.upper - inside, 0.0))
         x = np.where(self.bounded, [z - program.lower, program.upper - z], 1.0)
-        theta, (V, q) = self._even, self._seen(z)
+        theta, (V, q) = even_shares(m, p), self._seen(z)
         slope = program.shift * z + program.gathered(times(theta, V)) - program.gain
         common = float(np.sum(np.abs(slope) * np.where(self.bounded, x, 0.0))) / max(1.0, float(self.pairs - m))
         common = common or float(np.max(q)) or 1.0
@@ -199,7 +195,7 @@ class SaddleInteriorPoint:
     def _size(self, at: Iterate, bound: float) -> float:
         """The size of the objective, or where its terms cancel a fraction of what they would be."""
         program = self.program
-        orthogonal = float(program.dual_size(program.grams.diagonals @ program.spread(at.z) ** 2)) / 2
+        orthogonal = largest_gain(program.grams.diagonals @ program.spread(at.z) ** 2, program.p) / 2
         linear = float(np.abs(program.gain) @ np.abs(at.z)) if program.gain.any() else np.inf
         return max(abs(bound), min(CANCELLED * orthogonal, linear))
 

@@ -9,6 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
+from formulations.kernel_learning.solvers.weight_set import largest_gain
+
 Vector = np.ndarray
 Matrix = np.ndarray
 
@@ -79,13 +81,6 @@ class SaddleProgram:
         """The mean over k of the diagonals of J'K_kJ, and the shift."""
         return self.shift + self.gathered(self.grams.diagonals.mean(axis=0)) * self.a
 
-    def dual_size(self, q: Vector) -> float:
-        """max theta'q over the weights: the norm of q in p* = p / (p - 1)."""
-        largest = float(np.max(q))
-        if self.p == 1 or largest <= 0:
-            return max(largest, 0.0)
-        return largest * float(np.sum((np.maximum(q, 0.0) / largest) ** (self.p / (self.p - 1)))) ** (1 - 1 / self.p)
-
     def value(self, z: Vector, q: Vector) -> float:
         """The objective at z, with the weights that are best against it."""
-        return float(self.gain @ z - z @ (self.shift * z) / 2) - self.dual_size(q) / 2
+        return float(self.gain @ z - z @ (self.shift * z) / 2) - largest_gain(q, self.p) / 2
