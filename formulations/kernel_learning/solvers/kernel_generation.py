@@ -27,10 +27,10 @@ Vector = np.ndarray
 Matrix = np.ndarray
 
 MOST_ROUNDS = 100
-# The gap of what is inside may be this part of the gap of what is around it: that of a search, of an answer's; that of
-# an answer, of the tolerance, since the certificate adds to it what it repairs.
-INSIDE = 0.1
-# As long as much of the gap is left, a search for a better kernel is as exact as this part of it.
+# The gap of an answer is to be this part of the tolerance, since the certificate adds to it what it repairs; that of a
+# search is to be no smaller part of the answer's, since it is one of the two that make that up.
+ROOM = 0.1
+# While much of the gap is left, a search for a better kernel is as exact as this part of it.
 SEARCH = 5e-3
 # The machines are as exact as they can be: slacks follow from z, which is known to the square root of the gap.
 EXACT = 1e-13
@@ -157,12 +157,12 @@ class Generation:
 
     def run(self, tolerance: float, watch: Watch) -> str:
         """Machine and search in turn, the search as exact as the gap that is left makes sense of."""
-        gap, enough = 1.0, INSIDE * tolerance
+        gap, enough = 1.0, ROOM * tolerance
         for _ in range(MOST_ROUNDS):
             machine, status = self._machine_solved()
             if status == UNBOUNDED:
                 return status
-            found = self._searched(machine, max(INSIDE * enough, SEARCH * gap))
+            found = self._searched(machine, max(ROOM * enough, SEARCH * gap))
             if self.best is None or found.gap < self.best.gap:
                 self.best = found
             self.lower = max(self.lower, found.lower)
