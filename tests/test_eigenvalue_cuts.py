@@ -16,16 +16,16 @@ from formulations.kernel_learning import (
     SemidefiniteTwoNormKernelLearning,
     TraceBoundedAlignment,
     TransductiveAlignment,
-    eigenvalue_cuts,
 )
 from formulations.kernel_learning.cone import is_semidefinite, raised
 from formulations.kernel_learning.cut_program import CutProgram
 from formulations.kernel_learning.instances import not_semidefinite, several_kernels
 from formulations.kernel_learning.masters import NormMaster, TraceMaster
+from formulations.kernel_learning.solvers import eigenvalue_cuts
 from formulations.kernel_learning.solvers.eigenvalue_cuts import Cuts, EigenvalueCuts
 from formulations.kernel_learning.span import Span
 from formulations.kernel_learning.transductive_alignment import Blocks
-from kopt import Sample
+from kopt import Formulation, Sample
 from kopt.kernels import Gaussian, Linear, Polynomial
 from kopt.solvers import Problem, RawAnswer
 from kopt.solvers.choice import candidates
@@ -280,6 +280,32 @@ class TestWhatItTakes:
         sample = active(SemidefiniteAlignment, 9)
         refusal(lambda: solve(Alignment, sample), "has no `master(s)`")
         refusal(lambda: solve(SemidefiniteAlignment, sample, side="primal"), "it solves duals only")
+
+    def test_a_master_alone_is_not_enough_and_others_solve_the_problem(self):
+        """A user's own declaration may have one, and know nothing of cuts."""
+        plain = SemidefiniteAlignment()
+
+        class OnlyAMaster(Formulation):
+            def primal(self, s):
+                return plain.primal(s)
+
+            def dual(self, s):
+                return plain.dual(s)
+
+            def recover(self, s, dual):
+                return plain.recover(s, dual)
+
+            def master(self, s):
+                return plain.master(s)
+
+        sample = active(SemidefiniteAlignment, 9)
+        reason = "the formulation has no `with_multiplier(s, Z, value)`"
+        assert EigenvalueCuts().accepts(Problem(OnlyAMaster(), sample)) == reason
+        refusal(lambda: solve(OnlyAMaster, sample), reason)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", kopt.CertificateWarning)
+            solution = kopt.solve(OnlyAMaster(), sample)
+        assert solution.value == pytest.approx(solve(SemidefiniteAlignment, sample).value, rel=1e-4)
 
     def test_kernels_that_do_not_fit_are_refused(self):
         sample = classes(20)

@@ -14,10 +14,10 @@ from formulations.kernel_learning import (
     SemidefiniteSoftMarginKernelLearning,
     SemidefiniteTwoNormKernelLearning,
     SoftMarginKernelLearning,
-    kernel_generation,
 )
 from formulations.kernel_learning.masters import TraceMaster
-from formulations.kernel_learning.solvers.kernel_generation import Generation, KernelGeneration, Mixtures
+from formulations.kernel_learning.solvers import kernel_generation
+from formulations.kernel_learning.solvers.kernel_generation import Generation, HeldSums, KernelGeneration
 from formulations.regression import EpsilonInsensitive
 from kopt import Sample
 from kopt.kernels import Gaussian, Linear, Polynomial
@@ -284,7 +284,9 @@ class TestWhatItTakes:
     def test_other_problems_are_refused(self):
         sample = classes(10)
         for formulation in (Alignment(), SoftMargin(), SoftMarginKernelLearning()):
-            assert "learns semi-definite combinations" in KernelGeneration().accepts(Problem(formulation, sample))
+            reason = KernelGeneration().accepts(Problem(formulation, sample))
+            assert reason.startswith("it learns semi-definite combinations, and the formulation has no `")
+            assert reason.endswith("no `with_multipliers(s, dual, Z, tau)`")
             assert KernelGeneration().place(Problem(formulation, sample)) is None
         assert KernelGeneration().accepts(Problem(SOFT, sample, "primal")) == "it solves duals only"
         refusal(lambda: solve(SOFT, sample, side="primal"), "it solves duals only")
@@ -305,14 +307,21 @@ class TestWhatItTakes:
             def machine(self):
                 return Alignment()
 
+        class Nothing(SemidefiniteSoftMarginKernelLearning):
+            def machine(self):
+                return None
+
+        reason = KernelGeneration().accepts(Problem(Nothing(), classes(10)))
+        assert reason == "`machine()` returns None, and not a formulation"
         assert "machine for one kernel has 0 kernel terms" in KernelGeneration().accepts(Problem(Other(), classes(10)))
 
 
-def test_mixtures_are_sums_of_their_matrices():
+@pytest.mark.parametrize("factor", [1.0, 0.3])
+def test_sums_of_matrices_that_are_held(factor):
     rng = np.random.default_rng(0)
     matrices = [F @ F.T for F in rng.standard_normal((3, 6, 6))]
-    mixtures, theta, e = Mixtures(matrices), np.array([0.5, 0.0, 2.0]), rng.standard_normal(6)
+    sums, theta, e = HeldSums(matrices, factor), np.array([0.5, 0.0, 2.0]), rng.standard_normal(6)
     for _ in range(2):  # the memory is used again
-        np.testing.assert_allclose(mixtures.lower_sum(theta), 0.5 * matrices[0] + 2 * matrices[2])
-    np.testing.assert_allclose(mixtures.images(e), [K @ e for K in matrices])
-    np.testing.assert_allclose(mixtures.diagonals, [np.diag(K) for K in matrices])
+        np.testing.assert_allclose(sums.lower_sum(theta), factor * (0.5 * matrices[0] + 2 * matrices[2]))
+    np.testing.assert_allclose(sums.images(e), [factor * K @ e for K in matrices])
+    np.testing.assert_allclose(sums.diagonals, [factor * np.diag(K) for K in matrices])

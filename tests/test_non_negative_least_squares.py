@@ -271,7 +271,7 @@ class TestWhatItTakes:
             sample = sample.relabelled(np.append(sample.y[:7], np.zeros(3)))
         if isinstance(formulation, AlignmentSpectrum):
             sample = sample.under(sample.gram().kernel)
-        refusal(lambda: kopt.solve(formulation, sample, method=METHOD), "alignments over non-negative weights only")
+        refusal(lambda: kopt.solve(formulation, sample, method=METHOD), "the formulation has no `span(s)`")
 
     @every_machine
     def test_primals_are_refused(self, cls):

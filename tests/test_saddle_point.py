@@ -15,8 +15,9 @@ import kopt
 from formulations.classification import HardMargin, NuSoftMargin, SoftMargin, TwoNormSoftMargin
 from formulations.kernel_learning import Alignment, SoftMarginKernelLearning
 from formulations.kernel_learning.solvers.saddle_interior_point import SaddleInteriorPoint
-from formulations.kernel_learning.solvers.saddle_point import SaddlePoint, _read
-from formulations.kernel_learning.solvers.saddle_program import Newton, SaddleProgram
+from formulations.kernel_learning.solvers.saddle_newton import Newton
+from formulations.kernel_learning.solvers.saddle_point import SaddlePoint, saddle_of
+from formulations.kernel_learning.solvers.saddle_program import SaddleProgram
 from formulations.kernel_learning.solvers.weighted_grams import WeightedGrams, least_bytes
 from formulations.regression import EpsilonInsensitive, NuRegression
 from kopt import Infeasible, InputError, Sample
@@ -70,7 +71,7 @@ def conic_value(machine, sample, c, p):
 
 def run(formulation, sample, accuracy=1e-10):
     """The method by itself: how it ended, and its best answer."""
-    read = _read(Problem(formulation, sample))
+    read = saddle_of(formulation, sample)
     assert not isinstance(read, str), read
     method = SaddleInteriorPoint(read[1], accuracy)
     return method.run(), method.best
@@ -221,7 +222,7 @@ def test_it_comes_before_the_conic_solvers():
 @pytest.mark.parametrize(
     ("formulation", "kernel", "budget", "match"),
     [
-        (Alignment(), SEVERAL, 10**9, r"it learns weights of kernels, of a formulation that has `machine\(\)`"),
+        (Alignment(), SEVERAL, 10**9, r"the formulation has no `machine\(\)` and no `c` and no `p`"),
         (SoftMarginKernelLearning(p=200.0), SEVERAL, 10**9, "p is 200, and it takes norms from 1 to 100"),
         (SoftMarginKernelLearning(), SEVERAL, 40_000, "it needs 4.38e-05 GB, more than the budget of 4e-05 GB"),
     ],
@@ -242,7 +243,33 @@ def test_kernels_that_vanish_and_variables_without_room_are_refused():
     X, y = classes("moons", 30, 0)
     vanishing = Sample(X, y, kernel={"a": Linear(), "b": Linear(), "c": FromFunction(lambda x, z: 0.0)})
     reason = SaddlePoint().accepts(Problem(with_weights(SoftMargin()), vanishing))
-    assert reason == "the kernel c vanishes on all points"
+    assert reason == "the kernel 'c' vanishes on all points"
+
+
+@pytest.mark.parametrize(
+    ("machine", "reason"),
+    [
+        (lambda: None, "`machine()` returns None, and not a formulation"),
+        (lambda: "soft margin", "`machine()` returns 'soft margin', and not a formulation"),
+        (SoftMargin(), "`machine` is SoftMargin(C=1.0), and not a method"),
+    ],
+    ids=["none", "text", "no method"],
+)
+def test_a_machine_that_is_none_is_refused(machine, reason):
+    X, y = classes("moons", 30, 0)
+    problem = Problem(SimpleNamespace(machine=machine, c=1.0, p=1.0), Sample(X, y, kernel=SEVERAL))
+    assert SaddlePoint().accepts(problem) == reason
+
+
+def test_without_a_machine_others_solve_it():
+    class Nothing(SoftMarginKernelLearning):
+        def machine(self):
+            return None
+
+    X, y = classes("moons", 20, 0)
+    solution = kopt.solve(Nothing(), Sample(X, y, kernel=SEVERAL))
+    assert solution.certificate.holds(CERTIFIED)
+    assert solution.attempts[0].method not in {"SADDLE_POINT", "WEIGHT_DESCENT"}
 
 
 def test_part_by_part_the_answer_is_the_same_inside_the_budget():

@@ -1,6 +1,7 @@
 """Weights of kernels learnt with a machine: against a conic solver, in degenerate cases, and with little memory."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from formulations.classification import SoftMargin
 from formulations.kernel_learning import Alignment, SoftMarginKernelLearning
 from formulations.kernel_learning.least_hinges import least_hinges
 from formulations.kernel_learning.solvers.best_shares import best_shares
-from formulations.kernel_learning.solvers.weight_descent import WeightDescent, machine_of
-from formulations.kernel_learning.solvers.weighted_machine import WeightedMachine, WeightSet
+from formulations.kernel_learning.solvers.weight_descent import WeightDescent
+from formulations.kernel_learning.solvers.weight_set import WeightSet, even_shares, largest_gain
+from formulations.kernel_learning.solvers.weighted_machine import WeightedMachine
 from formulations.regression import EpsilonInsensitive
 from kopt import InputError, Sample
 from kopt.gram import Gram
@@ -175,8 +177,11 @@ class TestInterrupt:
 
 class TestWhatItTakes:
     def test_formulations_that_name_no_machine_are_refused(self):
-        assert "name a machine" in WeightDescent().accepts(Problem(SoftMargin(), classes(10)))
-        assert "name a machine" in WeightDescent().accepts(Problem(Alignment(), classes(10)))
+        reason = "it learns weights of kernels, and the formulation has no `machine()` and no `c` and no `p`"
+        for formulation in (SoftMargin(), Alignment()):
+            assert WeightDescent().accepts(Problem(formulation, classes(10))) == reason
+        unbounded = SimpleNamespace(machine=SoftMargin, c=1.0)
+        assert WeightDescent().accepts(Problem(unbounded, classes(10))).endswith("the formulation has no `p`")
 
     def test_primals_are_refused(self):
         assert "duals" in WeightDescent().accepts(Problem(SoftMarginKernelLearning(), classes(10), "primal"))
@@ -197,7 +202,13 @@ class TestWhatItTakes:
             def machine(self):
                 return "soft margin"
 
-        assert machine_of(Nothing()) == "the machine for one kernel is a str"
+        reason = WeightDescent().accepts(Problem(Nothing(), classes(10)))
+        assert reason == "`machine()` returns 'soft margin', and not a formulation"
+
+    def test_a_kernel_that_vanishes_is_refused(self):
+        sample = Sample.from_gram({"good": np.eye(4), "void": np.zeros((4, 4))}, [1.0, -1.0, 1.0, -1.0])
+        reason = WeightDescent().accepts(Problem(SoftMarginKernelLearning(), sample))
+        assert reason == "the kernel 'void' vanishes on all points"
 
     def test_where_it_is_tried(self):
         def place(n, **options):
@@ -214,19 +225,32 @@ class TestWhatItTakes:
 
 
 class TestWeightSet:
-    GRAMS = tuple(Gram(k, [[1.0], [2.0]]) for k in (Linear(), Gaussian(sigma=1.0)))
+    R = np.array([2.5, 1.0])
+
+    def test_of_a_sample_r_is_the_mean_of_the_diagonal(self):
+        sample = Sample([[1.0], [2.0]], [1.0, -1.0], kernel={"linear": Linear(), "gaussian": Gaussian(sigma=1.0)})
+        weights = WeightSet.of(SoftMarginKernelLearning(c=3.0, p=2.0), sample)
+        np.testing.assert_allclose(weights.r, self.R)
+        assert (weights.c, weights.p) == (3.0, 2.0)
 
     @pytest.mark.parametrize("p", [1.0, 1.3, 2.0])
     def test_the_best_weights_are_better_than_others(self, p):
-        weights, q = WeightSet(self.GRAMS, 2.0, p), np.array([3.0, 2.0])
+        weights, q = WeightSet(self.R, 2.0, p), np.array([3.0, 2.0])
         best = weights.best(q)
         assert np.sum((best / weights.unit) ** p) == pytest.approx(1.0)
         for x in np.random.default_rng(0).dirichlet(np.ones(2), 200) ** (1 / p):
             assert weights.unit * x @ q <= best @ q * (1 + 1e-12)
 
     def test_no_gain_leaves_them_even(self):
-        weights = WeightSet(self.GRAMS, 2.0, 1.0)
+        weights = WeightSet(self.R, 2.0, 1.0)
         np.testing.assert_allclose(weights.best(np.zeros(2)), weights.even)
+
+    @pytest.mark.parametrize("p", [1.0, 1.3, 2.0, 100.0])
+    def test_the_largest_gain_is_that_of_the_best_weights(self, p):
+        gains = np.array([3.0, -1.0, 2.0])
+        assert largest_gain(gains, p) == pytest.approx(gains @ WeightSet(np.ones(3), 1.0, p).best(gains))
+        assert largest_gain(-np.abs(gains), p) == 0
+        assert np.sum(even_shares(5, p) ** p) == pytest.approx(1.0)
 
 
 class TestBestShares:

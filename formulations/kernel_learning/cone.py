@@ -111,3 +111,8 @@ def lacking(Z: np.ndarray) -> float:
     values = np.linalg.eigvalsh(Z)
     enough = EPS * len(Z) * float(np.max(np.abs(values)))
     return 0.0 if values[0] >= enough / 2 else enough - float(values[0])
+
+
+def forms(s: View, V: np.ndarray) -> np.ndarray:
+    """v'K_k v, a row for each kernel and a column for each column v."""
+    return np.array([np.einsum("ij,ij->j", V, s.gram(name) @ V) for name in s.kernels])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from formulations.kernel_learning.solvers.contracts import StatesItsAnswer, lacking
 from kopt.solvers import Problem, RawAnswer, Solver
 from kopt.views import ProductView
 
@@ -29,11 +28,11 @@ class ClosedForm(Solver):
         """Duals of formulations that state their answer."""
         if problem.side != "dual":
             return "it solves duals only"
-        if not hasattr(problem.formulation, "closed_form"):
-            return "the formulation states no answer in closed form"
+        if not isinstance(problem.formulation, StatesItsAnswer):
+            return lacking(problem.formulation, StatesItsAnswer)
         return None
 
     def solve(self, problem: Problem) -> RawAnswer:
         """What the formulation says; the certificate judges it like any other answer."""
-        formulation: Any = problem.formulation
-        return RawAnswer("solved", formulation.closed_form(ProductView(problem.sample)))
+        assert isinstance(problem.formulation, StatesItsAnswer)
+        return RawAnswer("solved", problem.formulation.closed_form(ProductView(problem.sample)))

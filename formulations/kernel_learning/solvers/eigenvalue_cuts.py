@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.cone import raised, rounding_of
+from formulations.kernel_learning.cone import forms, raised, rounding_of
 from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.masters import Master
+from formulations.kernel_learning.solvers.contracts import Cuttable, lacking
 from kopt import View
 from kopt.solvers import Problem, RawAnswer, Solver
+from kopt.solvers.interior_point import CONVERGED
 from kopt.solvers.solver import INTERRUPTED
 from kopt.views import ProductView
 from kopt.watch import Watch
@@ -22,11 +23,12 @@ WORTH = 0.05
 MOST_ROUNDS = 300
 # So many rounds in a row without a smaller value are the end: the master problem is no more exact than that.
 IDLE = 5
-# The residuals of the weights exceed the gap: what makes K semi-definite moves them far where K is nearly singular.
-SHARPER = 1e-2
+# The part of the tolerance at which it ends: the residuals of the weights exceed the gap, since what makes K
+# semi-definite moves them far where K is nearly singular.
+SHARPER = 1e-3
 # Cuts that have had no multiplier in so many runs are left out.
 FORGOTTEN = 3
-# The master problems are solved to about this.
+# The master problems are solved to about this: no gap below it can be asked for.
 EXACT = 1e-12
 
 
@@ -57,21 +59,22 @@ class EigenvalueCuts(Solver):
         """Duals that state their problem over the weights alone."""
         if problem.side != "dual":
             return "it solves duals only"
-        if not hasattr(problem.formulation, "master"):
-            return "the formulation has no `master(s)`, its problem over the weights without the matrix inequality"
-        reason = problem.formulation.master(ProductView(problem.sample))
-        if isinstance(reason, str):
-            return reason
+        if not isinstance(problem.formulation, Cuttable):
+            return lacking(problem.formulation, Cuttable)
+        master = problem.formulation.master(ProductView(problem.sample))
+        if isinstance(master, str):
+            return master
         needed, budget = 8 * len(problem.sample.grams) * problem.sample.n**2, problem.sample.budget
         return f"the kernels take {needed:.3g} bytes, more than the budget of {budget:.3g}" if needed > budget else None
 
     def solve(self, problem: Problem) -> RawAnswer:
         """Cut until the two values agree."""
-        s = ProductView(problem.sample)
-        formulation: Any = problem.formulation
-        cuts = Cuts(s)
+        s, formulation = ProductView(problem.sample), problem.formulation
+        assert isinstance(formulation, Cuttable)
+        master, cuts = formulation.master(s), Cuts(s)
+        assert not isinstance(master, str)
         try:
-            status = cuts.run(formulation.master(s), SHARPER * problem.tolerance, problem.watch)
+            status = cuts.run(master, SHARPER * problem.tolerance, problem.watch)
         except KeyboardInterrupt:
             status = INTERRUPTED
         if not np.isfinite(cuts.value):
@@ -114,12 +117,12 @@ class Cuts:
         self.V, self.G, self.idle = self.V[:, kept], self.G[:, kept], self.idle[kept]
         self.weights = self.weights[kept[: len(self.weights)]]
 
-    def run(self, master: Master, tolerance: float, watch: Watch | None = None) -> str:
-        """Rounds of master problem and cuts; a tenth of the tolerance leaves room for what the certificate adds."""
+    def run(self, master: Master, gap: float, watch: Watch | None = None) -> str:
+        """Rounds of master problem and cuts, until the two values are no further apart than this, relative."""
         earlier: list[float] = []
         for _ in range(MOST_ROUNDS):
             self.mu, self.weights, self.value = master.solve(self.G)
-            allowed = max(0.1 * tolerance, EXACT) * self.value
+            allowed = max(gap, EXACT) * self.value
             # With the cuts alone satisfied the value is too large; what it really is takes several decompositions.
             near = self.cut(self.mu)
             if watch or self.value - master.value(near) <= allowed:
@@ -127,7 +130,7 @@ class Cuts:
                 if watch:
                     watch.report(self.value, lower, int(np.count_nonzero(self.weights)))
                 if self.value - lower <= allowed:
-                    return "converged"
+                    return CONVERGED
             if len(earlier) >= IDLE and earlier[-IDLE] - self.value <= EXACT * self.value:
                 return f"stopped where {IDLE} rounds changed nothing"
             earlier.append(self.value)
@@ -141,9 +144,9 @@ class Cuts:
         if not len(negative):
             return mu
         v, safe = vectors[:, negative], FreeWeights(self.s).even
-        forms = np.array([np.einsum("ij,ij->j", v, self.s.gram(name) @ v) for name in self.s.kernels])
-        self.V, self.G = np.hstack([self.V, v]), np.hstack([self.G, forms])
+        G = forms(self.s, v)
+        self.V, self.G = np.hstack([self.V, v]), np.hstack([self.G, G])
         self.idle = np.append(self.idle, np.zeros(len(negative), dtype=int))
-        gains = safe @ forms
+        gains = safe @ G
         needed = np.divide(-values[negative], gains, out=np.zeros(len(negative)), where=gains > 0)
         return np.asarray(mu + np.max(needed) * safe)

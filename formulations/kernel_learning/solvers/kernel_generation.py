@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from formulations.kernel_learning.completion import Completion
 from formulations.kernel_learning.cone import of_trace
 from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.masters import TraceMaster
+from formulations.kernel_learning.solvers.contracts import LearnsCombination, lacking
 from formulations.kernel_learning.solvers.eigenvalue_cuts import Cuts
 from formulations.kernel_learning.solvers.one_kernel_machine import OneKernelMachine
-from formulations.kernel_learning.solvers.saddle_interior_point import Best, SaddleInteriorPoint
+from formulations.kernel_learning.solvers.saddle_interior_point import CONVERGED, UNBOUNDED, Best, SaddleInteriorPoint
 from formulations.kernel_learning.solvers.weighted_grams import times
 from formulations.kernel_learning.span import Span
 from kopt.polyhedra import nearby_point
@@ -24,9 +27,11 @@ Vector = np.ndarray
 Matrix = np.ndarray
 
 MOST_ROUNDS = 100
-NEEDED = ("machine", "c", "with_multipliers", "completion")
-# The search for a better kernel is as exact as this part of the gap that is left.
-SEARCH = 0.05
+# The gap of an answer is to be this part of the tolerance, since the certificate adds to it what it repairs; that of a
+# search is to be no smaller part of the answer's, since it is one of the two that make that up.
+ROOM = 0.1
+# While much of the gap is left, a search for a better kernel is as exact as this part of it.
+SEARCH = 5e-3
 # The machines are as exact as they can be: slacks follow from z, which is known to the square root of the gap.
 EXACT = 1e-13
 
@@ -54,63 +59,58 @@ class KernelGeneration(Solver):
 
     def place(self, problem: Problem) -> tuple[float, str] | None:
         """First: conic solvers carry n^2 variables along."""
-        return (-1.0, "a few combinations of the kernels stand for all of them") if _learns(problem) else None
+        if not isinstance(problem.formulation, LearnsCombination):
+            return None
+        return -1.0, "a few combinations of the kernels stand for all of them"
 
     def accepts(self, problem: Problem) -> str | None:
         """Duals of machines that learn weights of any sign."""
         if problem.side != "dual":
             return "it solves duals only"
-        if not _learns(problem):
-            return f"it learns semi-definite combinations, of a formulation with {', '.join(NEEDED)}"
-        sample = problem.sample
+        learner, sample = problem.formulation, problem.sample
+        if not isinstance(learner, LearnsCombination):
+            return f"it learns semi-definite combinations, and {lacking(learner, LearnsCombination)}"
         needed = 8 * sample.n**2 * 4 * len(sample.grams)
         if needed > sample.budget:
             return f"the kernels and as many combinations take {needed:.3g} bytes, more than {sample.budget:.3g}"
-        machine = _machine(problem)
+        machine = OneKernelMachine.read(learner, sample)
         return machine if isinstance(machine, str) else None
 
     def solve(self, problem: Problem) -> RawAnswer:
         """Generate kernels until the two values agree."""
-        machine = _machine(problem)
+        learner = problem.formulation
+        assert isinstance(learner, LearnsCombination)
+        machine = OneKernelMachine.read(learner, problem.sample)
         assert isinstance(machine, OneKernelMachine)
-        formulation: Any = problem.formulation
-        run = Generation(problem, machine, formulation.c * problem.sample.n)
+        run = Generation(problem, machine, learner.c * problem.sample.n)
         try:
             status = run.run(problem.tolerance, problem.watch)
         except KeyboardInterrupt:
             status = INTERRUPTED
         if run.best is None:
             return RawAnswer(status)
-        best, completion = run.best, formulation.completion(run.s)
-        dual = formulation.with_multipliers(run.s, machine.program.by_name(best.z), best.Z, best.tau)
-        return RawAnswer(status, {**dual, **run.completed(completion, best.z, best.mu)})
+        best, completion = run.best, learner.completion(run.s)
+        dual = learner.with_multipliers(run.s, machine.program.by_name(best.z), best.Z, best.tau)
+        return RawAnswer(status, {**dual, **run.primal_values(completion, best.z, best.mu)})
 
 
-def _learns(problem: Problem) -> bool:
-    return all(hasattr(problem.formulation, name) for name in NEEDED)
+class HeldSums:
+    """Sums of matrices that are held, each of them multiplied by a factor."""
 
-
-def _machine(problem: Problem) -> OneKernelMachine | str:
-    return OneKernelMachine.read(problem.formulation.machine(), problem.sample)  # type: ignore[attr-defined]
-
-
-class Mixtures:
-    """Some combinations of kernels as matrices, in the form in which a saddle program takes them."""
-
-    def __init__(self, matrices: list[Matrix]) -> None:
-        self.matrices = matrices
+    def __init__(self, matrices: Sequence[Matrix], factor: float) -> None:
+        self.matrices, self.factor = matrices, factor
         self.n, self.count = len(matrices[0]), len(matrices)
-        self.diagonals = np.stack([np.diag(K) for K in matrices])
+        self.diagonals = factor * np.stack([np.diag(K) for K in matrices])
         self._memory = np.empty((self.n, self.n))
 
     def images(self, e: Vector) -> Matrix:
-        """K_j e, a row for each."""
-        return np.stack([times(K, e) for K in self.matrices])
+        """factor K_j e, a row for each."""
+        return self.factor * np.stack([times(K, e) for K in self.matrices])
 
     def lower_sum(self, theta: Vector) -> Matrix:
-        """sum_j theta_j K_j, in the same memory each time."""
+        """factor sum_j theta_j K_j, in the same memory each time."""
         self._memory[:] = 0.0
-        for weight, K in zip(theta, self.matrices, strict=True):
+        for weight, K in zip(self.factor * theta, self.matrices, strict=True):
             self._memory += weight * K
         return self._memory
 
@@ -157,36 +157,36 @@ class Generation:
 
     def run(self, tolerance: float, watch: Watch) -> str:
         """Machine and search in turn, the search as exact as the gap that is left makes sense of."""
-        gap = 1.0
+        gap, enough = 1.0, ROOM * tolerance
         for _ in range(MOST_ROUNDS):
             machine, status = self._machine_solved()
-            if status == "unbounded":
+            if status == UNBOUNDED:
                 return status
-            found = self._searched(machine, max(0.1 * tolerance, SEARCH * gap))
+            found = self._searched(machine, max(ROOM * enough, SEARCH * gap))
             if self.best is None or found.gap < self.best.gap:
                 self.best = found
             self.lower = max(self.lower, found.lower)
             gap = (found.upper - self.lower) / (abs(found.upper) or 1.0)
             watch.report(found.upper, self.lower, int(np.count_nonzero(found.z)))
-            if found.gap <= 0.1 * tolerance:
-                return "converged"
+            if found.gap <= enough:
+                return CONVERGED
         return f"stopped after {MOST_ROUNDS} rounds"
 
     def _machine_solved(self) -> tuple[Best, str]:
         """z and the mean of the combinations there are: no value is larger than that of the mean."""
-        program = self.machine.saddle(Mixtures([2 * self.machine.factor * K for K in self.mixtures]), 1.0)
+        program = self.machine.saddle(HeldSums(self.mixtures, 2 * self.machine.factor), 1.0)
         method = SaddleInteriorPoint(program, EXACT)
         status = method.run()
         return method.best, status
 
-    def _searched(self, machine: Best, accuracy: float) -> Round:
+    def _searched(self, machine: Best, gap: float) -> Round:
         """The value with the best combination for the machine's answer, which is one more of them."""
         program, mu = self.machine.program, machine.theta @ self.weights
         z = nearby_point(machine.z[: self.machine.size], program.feasible)
         e = program.terms[0].J @ z
         plain = float(-program.linear @ z - z @ (program.shift * z) / 2)
         q = self.machine.factor * np.array([e @ times(self.s.gram(name), e) for name in self.s.kernels])
-        self.cuts.run(TraceMaster(Span.free(self.s).towards(q), self.s.traces, self.trace), accuracy)
+        self.cuts.run(TraceMaster(Span.free(self.s).towards(q), self.s.traces, self.trace), gap)
         value = self.cuts.value
         found = Round(mu, z, self.cuts.Z, value / self.trace, lower=plain - value, upper=machine.upper)
         self.cuts.forget()
@@ -194,7 +194,7 @@ class Generation:
         self.mixtures.append(self.s.mixture(self.weights[-1]))
         return found
 
-    def completed(self, completion: Any, z: Vector, mu: Vector) -> dict[str, Any]:
+    def primal_values(self, completion: Completion, z: Vector, mu: Vector) -> dict[str, Any]:
         """The primal variables of the machine with the weights for which z is its answer."""
         e = self.machine.program.terms[0].J @ z
         f = self.s.mixture(mu) @ e

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from formulations.kernel_learning.span import Span
+from formulations.kernel_learning.solvers.contracts import AlignsInSpan, lacking
 from kopt.solvers import Problem, RawAnswer, Solver
 from kopt.views import ProductView
 
@@ -37,14 +35,14 @@ class NonNegativeLeastSquares(Solver):
         """Duals in the multipliers nu of mu >= 0 alone, of formulations that say which span they work in."""
         if problem.side != "dual":
             return "it solves duals only"
-        if not hasattr(problem.formulation, "span") or hasattr(problem.formulation, "master"):
-            return "it takes alignments over non-negative weights only"
+        if not isinstance(problem.formulation, AlignsInSpan):
+            return f"it takes alignments over non-negative weights, and {lacking(problem.formulation, AlignsInSpan)}"
         return None
 
     def solve(self, problem: Problem) -> RawAnswer:
         """nu = F'F mu - a, and 0 where mu > 0."""
-        formulation: Any = problem.formulation
-        span: Span = formulation.span(ProductView(problem.sample))
+        assert isinstance(problem.formulation, AlignsInSpan)
+        span = problem.formulation.span(ProductView(problem.sample))
         mu = span.nearest_cone_point(span.inverse @ span.a)
         nu = np.where(mu > 0, 0.0, np.maximum(span.F.T @ (span.F @ mu) - span.a, 0.0))
         return RawAnswer("solved", {"nu": nu})

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from formulations.kernel_learning.solvers.saddle_program import SaddleProgram
-from kopt import Formulation, Sample
+from formulations.kernel_learning.solvers.contracts import LearnsCombination, LearnsWeights, machine_of
+from formulations.kernel_learning.solvers.saddle_program import SaddleProgram, Sums
+from kopt import Sample
 from kopt.quadratic import QuadraticProgram, quadratic_program
 
 
@@ -25,8 +25,11 @@ class OneKernelMachine:
     a: np.ndarray
 
     @classmethod
-    def read(cls, machine: Formulation, sample: Sample) -> OneKernelMachine | str:
+    def read(cls, learner: LearnsWeights | LearnsCombination, sample: Sample) -> OneKernelMachine | str:
         """Read off the dual of the machine with the first kernel of a sample; the reason where it is something else."""
+        machine = machine_of(learner)
+        if isinstance(machine, str):
+            return machine
         program = quadratic_program(machine, sample.under(next(iter(sample.kernels.values()))))
         if isinstance(program, str):
             return f"of the machine for one kernel, {program}"
@@ -51,7 +54,7 @@ class OneKernelMachine:
         """The number of variables."""
         return len(self.program.linear)
 
-    def saddle(self, grams: Any, p: float) -> SaddleProgram:
+    def saddle(self, grams: Sums, p: float) -> SaddleProgram:
         """The program for a weighted sum of kernels; an inequality is an equality with a variable of its own."""
         B, side, equality = self.program.feasible.rows
         slacks = np.eye(len(side))[:, ~equality]

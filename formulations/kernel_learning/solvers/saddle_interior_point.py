@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.kernel_learning.solvers.saddle_program import Newton, SaddleProgram
+from formulations.kernel_learning.solvers.saddle_newton import Direction, Iterate, Residuals, SaddleNewton
+from formulations.kernel_learning.solvers.saddle_program import SaddleProgram
+from formulations.kernel_learning.solvers.weight_set import even_shares, largest_gain
 from formulations.kernel_learning.solvers.weighted_grams import times
 from kopt.solvers.interior_point import CANCELLED, relative
 
@@ -29,44 +31,8 @@ MISSED = 1e-9
 #: The length of sum_i e_i phi_k(x_i) in each kernel, relative to what it would be without cancellation, below which
 #: the objective may be growing along a ray.
 FLAT = 1e-6
-#: A small system of equations is regularised by this part of its diagonal.
-TINY = 1e-15
 
 CONVERGED, STALLED, LIMIT, UNBOUNDED = "converged", "stalled", "iteration limit", "unbounded"
-
-
-@dataclass(frozen=True, eq=False)
-class Iterate:
-    """z and theta, their multipliers, and what follows from z.
-
-    nu, tau   the multipliers of the rows and of the bound on the weights
-    x, s      distances of z to lower and upper bounds, and their multipliers; 1 and 0 where there is no bound
-    w         the multipliers of theta >= 0
-    V, q      K_k e and e'K_k e
-    """
-
-    z: Vector
-    nu: Vector
-    theta: Vector
-    tau: float
-    x: Matrix
-    s: Matrix
-    w: Vector
-    V: Matrix
-    q: Vector
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """A direction, with the changes of the parts of an iterate."""
-
-    z: Vector
-    nu: Vector
-    theta: Vector
-    tau: float
-    x: Matrix
-    s: Matrix
-    w: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +85,7 @@ class SaddleInteriorPoint:
         self.bounded = np.isfinite(np.stack([program.lower, program.upper]))
         self.pairs = np.count_nonzero(self.bounded) + program.grams.count
         self.seems_unbounded = False
-        self.best = Best(np.clip(0.0, program.lower, program.upper), self._even)
-
-    @property
-    def _even(self) -> Vector:
-        m = self.program.grams.count
-        return np.full(m, m ** (-1 / self.program.p))
+        self.best = Best(np.clip(0.0, program.lower, program.upper), even_shares(program.grams.count, program.p))
 
     def run(self, prove_unbounded: Callable[[], object] = lambda: None) -> str:
         """Iterate until the gap is small enough, from larger and larger starts, and say how it ended.
@@ -175,7 +136,7 @@ class SaddleInteriorPoint:
         below, above = self.bounded
         z = np.where(below, program.lower + inside, np.where(above, program.upper - inside, 0.0))
         x = np.where(self.bounded, [z - program.lower, program.upper - z], 1.0)
-        theta, (V, q) = self._even, self._seen(z)
+        theta, (V, q) = even_shares(m, p), self._seen(z)
         slope = program.shift * z + program.gathered(times(theta, V)) - program.gain
         common = float(np.sum(np.abs(slope) * np.where(self.bounded, x, 0.0))) / max(1.0, float(self.pairs - m))
         common = common or float(np.max(q)) or 1.0
@@ -193,18 +154,14 @@ class SaddleInteriorPoint:
         """The mean of the products of distances and multipliers."""
         return (float(np.sum(at.x * at.s * self.bounded)) + float(at.theta @ at.w)) / self.pairs
 
-    def _residuals(self, at: Iterate) -> Step:
-        """What is missing to the equations, in the place of the variables that will make up for it; x, s, w unused."""
+    def _residuals(self, at: Iterate) -> Residuals:
         program, p = self.program, self.program.p
         slope = program.shift * at.z + program.gathered(times(at.theta, at.V)) + program.B.T @ at.nu
-        return Step(
+        return Residuals(
             z=program.gain - slope + at.s[0] - at.s[1],
             nu=program.c - program.B @ at.z,
             theta=at.tau * p * at.theta ** (p - 1) - at.q / 2 - at.w,
             tau=1 - float(np.sum(at.theta**p)),
-            x=at.x,
-            s=at.s,
-            w=at.w,
         )
 
     def _measured(self, at: Iterate) -> Best:
@@ -238,7 +195,7 @@ class SaddleInteriorPoint:
     def _size(self, at: Iterate, bound: float) -> float:
         """The size of the objective, or where its terms cancel a fraction of what they would be."""
         program = self.program
-        orthogonal = float(program.dual_size(program.grams.diagonals @ program.spread(at.z) ** 2)) / 2
+        orthogonal = largest_gain(program.grams.diagonals @ program.spread(at.z) ** 2, program.p) / 2
         linear = float(np.abs(program.gain) @ np.abs(at.z)) if program.gain.any() else np.inf
         return max(abs(bound), min(CANCELLED * orthogonal, linear))
 
@@ -250,10 +207,10 @@ class SaddleInteriorPoint:
         lengths = np.sqrt(self.program.grams.diagonals) @ np.abs(self.program.spread(at.z))
         return bool(np.all(at.q <= (FLAT * lengths) ** 2))
 
-    def _next(self, at: Iterate, residuals: Step) -> Iterate | None:
+    def _next(self, at: Iterate, residuals: Residuals) -> Iterate | None:
         """The iterate after one predictor and one corrector; None where there is no Newton step."""
         try:
-            newton = _SaddleNewton(self.program, self.bounded, at, residuals)
+            newton = SaddleNewton(self.program, self.bounded, at, residuals)
             predictor = newton.direction(0.0)
             length = self._longest(at, predictor)
             target, now = self._ahead(at, predictor, length), self._complementarity(at)
@@ -268,55 +225,11 @@ class SaddleInteriorPoint:
             return None
         return Iterate(z, nu, theta, tau, x, s, w, *self._seen(z))
 
-    def _ahead(self, at: Iterate, step: Step, t: float) -> float:
+    def _ahead(self, at: Iterate, step: Direction, t: float) -> float:
         products = (at.x + t * step.x) * (at.s + t * step.s) * self.bounded
         return float(np.sum(products) + (at.theta + t * step.theta) @ (at.w + t * step.w)) / self.pairs
 
-    def _longest(self, at: Iterate, step: Step) -> float:
+    def _longest(self, at: Iterate, step: Direction) -> float:
         """How far a step can go before a distance, a weight or a multiplier vanishes."""
         pairs = (at.x, step.x), (at.s, step.s), (at.theta, step.theta), (at.w, step.w)
         return min(1.0, *(float(np.min(-a[d < 0] / d[d < 0], initial=np.inf)) for a, d in pairs))
-
-
-class _SaddleNewton:
-    """The Newton system at an iterate, factorised."""
-
-    def __init__(self, program: SaddleProgram, bounded: np.ndarray, at: Iterate, residuals: Step) -> None:
-        self.program, self.bounded, self.at, self.residuals = program, bounded, at, residuals
-        p, m = program.p, len(at.theta)
-        self.newton = Newton(program, at.theta, program.shift + np.sum(at.s / at.x, axis=0))
-        self.W = np.vstack([program.gathered(at.V), program.B])
-        self.X = self.newton.solve(np.ascontiguousarray(self.W.T))
-        self.bend = max(at.tau, 0.0) * p * (p - 1) * at.theta ** (p - 2) if p > 1 else np.zeros(m)
-        M = times(self.W, self.X)
-        M[np.arange(m), np.arange(m)] += at.w / at.theta + self.bend
-        border = np.append(p * at.theta ** (p - 1), np.zeros(len(program.c)))
-        diagonal = np.diag(M)
-        diagonal = np.where(diagonal > 0, diagonal, 1.0)
-        self.scale = 1 / np.sqrt(np.append(diagonal, np.sum(border**2 / diagonal)))
-        full = np.block([[M, border[:, None]], [border, np.zeros((1, 1))]])
-        self.small = self.scale[:, None] * full * self.scale + TINY * np.diag(np.append(np.ones(len(M)), -1.0))
-
-    def direction(self, target: float, ahead: Step | None = None, length: float = 1.0) -> Step:
-        """The step to products of this size; its second-order part from a step that has been taken for a trial."""
-        at, missing, m = self.at, self.residuals, len(self.at.theta)
-        products, of_weights = target - at.x * at.s, target - at.theta * at.w
-        slope, lengths = missing.z, missing.theta
-        if ahead is not None:
-            products, of_weights = products - length * ahead.x * ahead.s, of_weights - length * ahead.theta * ahead.w
-            e = self.program.spread(ahead.z)
-            images = self.program.grams.images(e)
-            slope = slope - length * self.program.gathered(times(ahead.theta, images))
-            lengths = lengths - length * (times(images, e) / 2 - ahead.tau * self._bend_per_tau() * ahead.theta)
-        pull = np.where(self.bounded, products / at.x, 0.0)
-        first = self.newton.solve((slope + pull[0] - pull[1])[:, None])[:, 0]
-        right = np.append(times(self.W, first) - np.append(lengths - of_weights / at.theta, missing.nu), missing.tau)
-        y = self.scale * np.linalg.solve(self.small, self.scale * right)
-        z, theta = first - times(self.X, y[:-1]), y[:m]
-        x = np.where(self.bounded, [z, -z], 0.0)
-        s = np.where(self.bounded, pull - at.s / at.x * x, 0.0)
-        return Step(z, y[m:-1], theta, float(y[-1]), x, s, (of_weights - at.w * theta) / at.theta)
-
-    def _bend_per_tau(self) -> Vector:
-        p = self.program.p
-        return np.asarray(p * (p - 1) * self.at.theta ** (p - 2)) if p > 1 else np.zeros(len(self.at.theta))

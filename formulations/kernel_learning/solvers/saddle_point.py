@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from formulations.kernel_learning.solvers.contracts import LearnsWeights, lacking, machine_of
 from formulations.kernel_learning.solvers.one_kernel_machine import OneKernelMachine
-from formulations.kernel_learning.solvers.saddle_interior_point import UNBOUNDED, Best, Iterate, SaddleInteriorPoint
+from formulations.kernel_learning.solvers.saddle_interior_point import UNBOUNDED, Best, SaddleInteriorPoint
+from formulations.kernel_learning.solvers.saddle_newton import Iterate
 from formulations.kernel_learning.solvers.saddle_program import SaddleProgram
+from formulations.kernel_learning.solvers.weight_set import WeightSet
 from formulations.kernel_learning.solvers.weighted_grams import WeightedGrams, least_bytes
-from kopt import Infeasible
+from kopt import Formulation, Infeasible, Sample
 from kopt.kernels import Weighted
 from kopt.polyhedra import nearby_point
 from kopt.solvers import Problem, RawAnswer, Solver
@@ -29,9 +30,9 @@ class SaddlePoint(Solver):
         max over z  min over mu  gain'z - 1/2 z' diag(shift) z - factor sum_k mu_k e'K_k e,   e = J z,
 
     z in a box with a few rows, mu >= 0 with sum_k (r_k mu_k)^p <= c^p, and r_k the mean of k_k(x, x). It takes every
-    formulation that says what the machine for one kernel is (`machine`) and how the weights are bounded (`c`, `p`):
-    gain, shift, box, rows, J and factor are read off the dual of that machine. Each iteration factorises one matrix
-    of the size of the sample, sum_k mu_k K_k and a diagonal, and one of the number of kernels.
+    formulation that `LearnsWeights`: gain, shift, box, rows, J and factor are read off the dual of its machine for one
+    kernel. Each iteration factorises one matrix of the size of the sample, sum_k mu_k K_k and a diagonal, and one of
+    the number of kernels.
 
     The gap counts, between the objective at z and a bound from the weights and multipliers. It begins anew from
     further inside the bounds where it gets stuck, never at `start`: an optimum is a bad start for it.
@@ -50,7 +51,7 @@ class SaddlePoint(Solver):
 
     def place(self, problem: Problem) -> tuple[float, str] | None:
         """Before the conic solvers: they take every kernel as a cone with a factor of its own."""
-        if not _learns_weights(problem):
+        if not isinstance(problem.formulation, LearnsWeights):
             return None
         return 0.5, "it factorises one matrix in each step, where conic solvers hold a factor of each kernel"
 
@@ -58,20 +59,22 @@ class SaddlePoint(Solver):
         """Duals of machines with learnt weights that are quadratic programs for each kernel."""
         if problem.side != "dual":
             return "it solves duals only"
-        if not _learns_weights(problem):
-            return "it learns weights of kernels, of a formulation that has `machine()`, `c` and `p`"
-        p = _bound(problem.formulation)[1]
-        if not 1 <= p <= LARGEST_P:
-            return f"p is {p:g}, and it takes norms from 1 to {LARGEST_P:g}"
-        needed, budget = least_bytes(problem.sample.n, len(problem.sample.grams)), problem.sample.budget
+        learner, sample = problem.formulation, problem.sample
+        if not isinstance(learner, LearnsWeights):
+            return f"it learns weights of kernels, and {lacking(learner, LearnsWeights)}"
+        if not 1 <= learner.p <= LARGEST_P:
+            return f"p is {learner.p:g}, and it takes norms from 1 to {LARGEST_P:g}"
+        needed, budget = least_bytes(sample.n, len(sample.grams)), sample.budget
         if needed > budget:
             return f"it needs {needed / 1e9:.3g} GB, more than the budget of {budget / 1e9:.3g} GB"
-        read = _read(problem)
+        read = saddle_of(learner, sample)
         return read if isinstance(read, str) else None
 
     def solve(self, problem: Problem) -> RawAnswer:
         """Iterate; the answer is made exactly feasible."""
-        read = _read(problem)
+        learner = problem.formulation
+        assert isinstance(learner, LearnsWeights)
+        read = saddle_of(learner, problem.sample)
         assert not isinstance(read, str)
         machine, program = read
         n = machine.size
@@ -92,42 +95,33 @@ class SaddlePoint(Solver):
         return RawAnswer(status, machine.program.by_name(z))
 
 
-def _learns_weights(problem: Problem) -> bool:
-    """Whether a formulation says what the machine for one kernel is, and how its weights are bounded."""
-    return all(hasattr(problem.formulation, name) for name in ("machine", "c", "p"))
-
-
-def _bound(formulation: Any) -> tuple[float, float]:
-    """The bound c on the weights, and the p of its norm."""
-    return float(formulation.c), float(formulation.p)
-
-
 def _accuracy(tolerance: float) -> float:
     return min(COARSEST, max(FINEST, tolerance**2))
 
 
-def _read(problem: Problem) -> tuple[OneKernelMachine, SaddleProgram] | str:
+def saddle_of(learner: LearnsWeights, sample: Sample) -> tuple[OneKernelMachine, SaddleProgram] | str:
     """The machine for one kernel, and the saddle program; or why there is none."""
-    sample, formulation, grams = problem.sample, problem.formulation, list(problem.sample.grams.values())
-    machine = OneKernelMachine.read(formulation.machine(), sample)  # type: ignore[attr-defined]
+    machine = OneKernelMachine.read(learner, sample)
     if isinstance(machine, str):
         return machine
-    traces = np.array([float(gram.diagonal.mean()) for gram in grams])
-    if not np.all(traces > 0):
-        return f"the kernel {list(sample.grams)[int(np.argmin(traces))]} vanishes on all points"
-    c, p = _bound(formulation)
-    return machine, machine.saddle(WeightedGrams(grams, 2 * machine.factor * c / traces, sample.budget), p)
+    weights = WeightSet.of(learner, sample)
+    if isinstance(weights, str):
+        return weights
+    grams = WeightedGrams(list(sample.grams.values()), 2 * machine.factor * weights.unit, sample.budget)
+    return machine, machine.saddle(grams, weights.p)
 
 
 def _prove_unbounded(problem: Problem) -> None:
     """Raise Infeasible where a ray is found on which every kernel vanishes, and with it their sum.
 
-    The machine with the sum of the kernels, each divided by its trace, has the same rays.
+    The machine with the sum of the kernels, each divided by the mean of its diagonal, has the same rays.
     """
     sample, formulation = problem.sample, problem.formulation
-    grams = list(sample.grams.values())
-    total = Weighted.of([1 / float(gram.diagonal.mean()) for gram in grams], [gram.kernel for gram in grams])
-    machine = formulation.machine()  # type: ignore[attr-defined]
+    assert isinstance(formulation, LearnsWeights)
+    machine, weights = machine_of(formulation), WeightSet.of(formulation, sample)
+    assert isinstance(machine, Formulation)
+    assert isinstance(weights, WeightSet)
+    total = Weighted.of(1 / weights.r, [gram.kernel for gram in sample.grams.values()])
     try:
         prove_infeasible(Problem(machine, sample.under(total)))
     except Infeasible as proof:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from formulations.kernel_learning.solvers.contracts import LearnsWeights, lacking, machine_of
 from formulations.kernel_learning.solvers.weight_model import model_step
-from formulations.kernel_learning.solvers.weighted_machine import Point, WeightedMachine, WeightSet
+from formulations.kernel_learning.solvers.weight_set import WeightSet
+from formulations.kernel_learning.solvers.weighted_machine import Tried, WeightedMachine
 from kopt import Formulation
 from kopt.formulation import dual_of
 from kopt.solvers import Problem, RawAnswer, Solver
@@ -47,8 +47,7 @@ class WeightDescent(Solver):
     It ends on the true gap: W(c) - 1/2 mu' q at the best mu is a lower bound for any feasible c, and K c in all kernels
     makes an upper bound. No matrix is larger than that between the points on the margin.
 
-    A formulation says what it needs: `machine()`, the formulation for one kernel, c, p, and the names of that
-    machine's dual variables.
+    It takes formulations that say what it needs, `LearnsWeights`.
 
     >>> import kopt
     >>> from formulations.kernel_learning import SoftMarginKernelLearning
@@ -79,7 +78,10 @@ class WeightDescent(Solver):
         """Formulations that name the machine for one kernel, where its dual has the form of `kopt.separable`."""
         if problem.side != "dual":
             return "it solves duals only"
-        machine, sample = machine_of(problem.formulation), problem.sample
+        learner, sample = problem.formulation, problem.sample
+        if not isinstance(learner, LearnsWeights):
+            return f"it learns weights of kernels, and {lacking(learner, LearnsWeights)}"
+        machine = machine_of(learner)
         if isinstance(machine, str):
             return machine
         needed = 8 * sample.n * len(sample.grams)
@@ -88,6 +90,9 @@ class WeightDescent(Solver):
                 f"products with {len(sample.grams)} kernels need {needed / 1e9:.3g} GB, more than the budget of "
                 f"{sample.budget / 1e9:.3g} GB"
             )
+        weights = WeightSet.of(learner, sample)
+        if isinstance(weights, str):
+            return weights
         inner = Problem(machine, sample).separable
         if isinstance(inner, str):
             return f"the machine for one kernel is out of reach: {inner}"
@@ -96,28 +101,21 @@ class WeightDescent(Solver):
             return f"{np.sum(~equality)} rows of the dual of the machine for one kernel are inequalities"
         if set(inner.source.variables) != dual_names(problem):
             return "the dual has other variables than that of the machine for one kernel"
-        vanishing = [name for name, gram in sample.grams.items() if not np.mean(gram.diagonal) > 0]
-        return f"the kernel {vanishing[0]!r} has the trace 0" if vanishing else None
+        return None
 
     def solve(self, problem: Problem) -> RawAnswer:
         """Steps until the gap is small enough, or no longer falls."""
-        machine = machine_of(problem.formulation)
+        learner = problem.formulation
+        assert isinstance(learner, LearnsWeights)
+        machine, weights = machine_of(learner), WeightSet.of(learner, problem.sample)
         assert isinstance(machine, Formulation)
-        run = _Run(problem, machine)
+        assert isinstance(weights, WeightSet)
+        run = _Run(problem, machine, weights)
         try:
             status = run.until_solved()
         except KeyboardInterrupt:
             status = INTERRUPTED
         return RawAnswer(status, {} if status == UNBOUNDED else run.values)
-
-
-def machine_of(formulation: Formulation) -> Formulation | str:
-    """The machine for one kernel that a formulation names, or the reason why there is none."""
-    machine = getattr(formulation, "machine", None)
-    if not callable(machine) or not all(hasattr(formulation, name) for name in ("c", "p")):
-        return "it is for formulations that name a machine for one kernel, and a norm of the weights"
-    found = machine()
-    return found if isinstance(found, Formulation) else f"the machine for one kernel is a {type(found).__name__}"
 
 
 def dual_names(problem: Problem) -> set[str]:
@@ -130,15 +128,13 @@ def dual_names(problem: Problem) -> set[str]:
 class _Run:
     """One attempt; `best` is the point with the smallest gap so far."""
 
-    def __init__(self, problem: Problem, machine: Formulation) -> None:
+    def __init__(self, problem: Problem, machine: Formulation, weights: WeightSet) -> None:
         self.problem = problem
-        learner: Any = problem.formulation
-        weights = WeightSet(tuple(problem.sample.grams.values()), learner.c, learner.p)
         self.machine = WeightedMachine(machine, problem, weights)
         self.enough = self.target = ROOM * problem.tolerance
         if self.machine.program.shift.any():  # conditions hold to the root of the gap, as far as rounding lets it fall
             self.target *= problem.tolerance
-        self.best: Point | None = None
+        self.best: Tried | None = None
 
     @property
     def values(self) -> dict[str, np.ndarray]:
@@ -165,7 +161,7 @@ class _Run:
             at = self._next(at, PART * MORE_EXACTLY**idle)
         return STALLED
 
-    def _next(self, at: Point, part: float) -> Point | None:
+    def _next(self, at: Tried, part: float) -> Tried | None:
         """What the model predicts where that is good; otherwise the machine solved on the way to its weights."""
         mu, c = model_step(self.machine, at)
         ahead = self.machine.point(mu, c)
@@ -186,7 +182,7 @@ class _Run:
             near = found
         return found
 
-    def _report(self, at: Point) -> None:
+    def _report(self, at: Tried) -> None:
         program = self.machine.program
         primal, dual = (program.source.map_of_values(program.factor * value) for value in (at.lower, at.upper))
         self.problem.watch.report(primal, dual, int(np.count_nonzero(at.c)))

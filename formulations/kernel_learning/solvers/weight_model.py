@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.kernel_learning.solvers.best_shares import best_shares
-from formulations.kernel_learning.solvers.weighted_machine import Point, Vector, WeightedMachine
+from formulations.kernel_learning.solvers.weighted_machine import Tried, Vector, WeightedMachine
 from kopt.gram.columns import Columns
 from kopt.solvers.cholesky import solved_in_place
 
@@ -15,7 +15,7 @@ SHARE = 0.5
 ROUNDING, MORE, MOST = 1e-14, 100.0, 1e-4
 
 
-def model_step(machine: WeightedMachine, at: Point) -> tuple[Vector, Vector]:
+def model_step(machine: WeightedMachine, at: Tried) -> tuple[Vector, Vector]:
     r"""The best weights in the model at a point, and the coefficients predicted for them.
 
     With F the coefficients that may move, V_k = (K_k c)_F, A = (sum_k mu_k K_k + shift)_FF, and P the inverse of A on
@@ -40,7 +40,7 @@ def model_step(machine: WeightedMachine, at: Point) -> tuple[Vector, Vector]:
     return mu, c
 
 
-def _moving(machine: WeightedMachine, at: Point) -> np.ndarray:
+def _moving(machine: WeightedMachine, at: Tried) -> np.ndarray:
     """Coefficients between their bounds, or at one from which their slope takes them away; some, where they are many.
 
     Those left out are taken to be fixed: the model then has too little curvature, and the step is not as good.
@@ -53,7 +53,7 @@ def _moving(machine: WeightedMachine, at: Point) -> np.ndarray:
     return F if len(F) <= most else np.sort(np.random.default_rng(0).permutation(F)[:most])
 
 
-def _keeping_sums(machine: WeightedMachine, at: Point, F: np.ndarray, B: np.ndarray) -> np.ndarray:
+def _keeping_sums(machine: WeightedMachine, at: Tried, F: np.ndarray, B: np.ndarray) -> np.ndarray:
     """P B = A^-1 (B - E y), with E the groups of F and y such that the sums E' P B vanish."""
     p = machine.program
     E = (p.group[F][:, None] == np.arange(len(p.totals))).astype(float)
@@ -63,7 +63,7 @@ def _keeping_sums(machine: WeightedMachine, at: Point, F: np.ndarray, B: np.ndar
     return PB - AE @ np.linalg.solve(E.T @ AE, E.T @ PB) if E.size else PB
 
 
-def _solved(machine: WeightedMachine, at: Point, F: np.ndarray, B: np.ndarray) -> np.ndarray:
+def _solved(machine: WeightedMachine, at: Tried, F: np.ndarray, B: np.ndarray) -> np.ndarray:
     p = machine.program
     ridge, diagonal = ROUNDING, at.gram.diagonal[p.points[F]] + p.shift[F]
     while True:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from formulations.kernel_learning.solvers.weight_set import WeightSet
 from kopt import Formulation
 from kopt.gram import Gram
 from kopt.gram.gram import MANY_ENTRIES
@@ -19,49 +19,7 @@ Vector = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class WeightSet:
-    """Weights mu >= 0 of some kernels with ||(r_k mu_k)||_p <= c, r_k the mean of k_k(x, x)."""
-
-    grams: tuple[Gram, ...]
-    c: float
-    p: float
-
-    @cached_property
-    def unit(self) -> Vector:
-        """c / r_k: the weights are x_k unit_k for shares x >= 0 with ||x||_p <= 1."""
-        return self.c / np.array([np.mean(gram.diagonal) for gram in self.grams])
-
-    @property
-    def even(self) -> Vector:
-        """The same share for each kernel."""
-        m = len(self.grams)
-        return np.asarray(self.unit * m ** (-1 / self.p))
-
-    def best(self, q: Vector) -> Vector:
-        """The weights with the largest mu' q; with p = 1 those of one kernel."""
-        gains = q * self.unit
-        if not np.max(gains) > 0:
-            return self.even
-        if self.p == 1:
-            return np.asarray(self.unit * (np.arange(len(q)) == np.argmax(gains)))
-        shares = (np.maximum(gains, 0.0) / gains.max()) ** (1 / (self.p - 1))
-        return np.asarray(self.unit * shares / np.sum(shares**self.p) ** (1 / self.p))
-
-    def images(self, coefficients: Vector) -> Vector:
-        """K_k c, a row for each kernel."""
-        return np.stack([_product(gram, coefficients) for gram in self.grams])
-
-
-def _product(gram: Gram, c: Vector) -> Vector:
-    """K c, in compiled code where there is no matrix: it has been loaded already, for decomposition."""
-    support = np.flatnonzero(c)
-    if "dense" in vars(gram) or gram.n * len(support) > MANY_ENTRIES or gram.features is not None or gram.fused is None:
-        return gram.product(c)
-    return np.asarray(gram.fused.product(support, c[support]))
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
+class Tried:
     """Weights mu and coefficients c, in the units of a program that is minimised over c and maximised over mu.
 
     gram        sum_k mu_k K_k
@@ -102,14 +60,15 @@ class WeightedMachine:
     def __init__(self, machine: Formulation, problem: Problem, weights: WeightSet) -> None:
         inner = Problem(machine, problem.sample)
         assert isinstance(inner.separable, SeparableProgram)
+        self.grams = tuple(problem.sample.grams.values())
         self.machine, self.sample, self.weights, self.program = machine, problem.sample, weights, inner.separable
 
-    def point(self, mu: Vector, c: Vector) -> Point:
+    def point(self, mu: Vector, c: Vector) -> Tried:
         """What is known about given weights and coefficients, after these are made feasible to rounding."""
         c = self.program.of_dual(self.program.feasible_dual(c))
         return self._measured(self._descent(mu, 1.0), mu, c)
 
-    def solved(self, mu: Vector, near: Point | None, tolerance: float) -> Point | None:
+    def solved(self, mu: Vector, near: Tried | None, tolerance: float) -> Tried | None:
         """The machine for some weights, solved from a point on; None where it is unbounded."""
         descent = self._descent(mu, tolerance)
         if near is None:
@@ -123,16 +82,16 @@ class WeightedMachine:
         return self._measured(descent, mu, descent.c)
 
     def _descent(self, mu: Vector, tolerance: float) -> Descent:
-        program = replace(self.program, gram=Mixture(mu, self.weights.grams))
+        program = replace(self.program, gram=Mixture(mu, self.grams))
         inner = Problem(self.machine, self.sample, tolerance=min(tolerance, 0.5), watch=Watch())
         descent = Descent(program, inner)
         descent.hand_over = False
         return descent
 
-    def _measured(self, descent: Descent, mu: Vector, c: Vector) -> Point:
+    def _measured(self, descent: Descent, mu: Vector, c: Vector) -> Tried:
         p, weights = self.program, self.weights
         coefficients = p.coefficients(c)
-        images = weights.images(coefficients)
+        images = np.stack([_product(gram, coefficients) for gram in self.grams])
         q = images @ coefficients
         best = weights.best(q)
         descent.c, descent.exact, descent.f = c, True, best @ images
@@ -144,4 +103,12 @@ class WeightedMachine:
         recovered = min(recovered, upper - lower) if weights.p == 1 else recovered
         gram = descent.program.gram
         assert isinstance(gram, Mixture)
-        return Point(mu, c, gram, images, q, slope, state.gap, lower, upper, recovered)
+        return Tried(mu, c, gram, images, q, slope, state.gap, lower, upper, recovered)
+
+
+def _product(gram: Gram, c: Vector) -> Vector:
+    """K c, in compiled code where there is no matrix: it has been loaded already, for decomposition."""
+    support = np.flatnonzero(c)
+    if "dense" in vars(gram) or gram.n * len(support) > MANY_ENTRIES or gram.features is not None or gram.fused is None:
+        return gram.product(c)
+    return np.asarray(gram.fused.product(support, c[support]))
