@@ -14,9 +14,9 @@ from formulations.kernel_learning import (
     SemidefiniteSoftMarginKernelLearning,
     SemidefiniteTwoNormKernelLearning,
     SoftMarginKernelLearning,
-    kernel_generation,
 )
 from formulations.kernel_learning.masters import TraceMaster
+from formulations.kernel_learning.solvers import kernel_generation
 from formulations.kernel_learning.solvers.kernel_generation import Generation, KernelGeneration, Mixtures
 from formulations.regression import EpsilonInsensitive
 from kopt import Sample
