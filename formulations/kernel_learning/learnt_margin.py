@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.completion import Completion, Directions
-from formulations.kernel_learning.span import check_traces
+from formulations.kernel_learning.traces import check_traces
 from kopt import Claim, Combination, Domain, Point, Sample, View, at_most, equal, parameter
 from kopt.kernels import Kernel
 

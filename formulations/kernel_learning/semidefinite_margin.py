@@ -13,7 +13,8 @@ import numpy as np
 from formulations.kernel_learning.completion import Completion, Directions
 from formulations.kernel_learning.cone import is_semidefinite, most_negative, of_trace, semidefinite_near
 from formulations.kernel_learning.free_weights import FreeWeights
-from formulations.kernel_learning.span import Span, check_traces
+from formulations.kernel_learning.span import Span
+from formulations.kernel_learning.traces import check_traces
 from kopt import Claim, Point, Sample, View, at_most, equal
 from kopt.kernels import Kernel
 from kopt.polyhedra import nearby_point
