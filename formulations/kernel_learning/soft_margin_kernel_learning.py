@@ -39,7 +39,9 @@ class SoftMarginKernelLearning(LearntMargin, Formulation):
     True
     """
 
-    reference = Reference("Lanckriet et al., JMLR 5 (2004)", "Theorem 18, Section 4.4")
+    reference = Reference(
+        "Lanckriet et al., JMLR 5 (2004)", "Theorem 18, Section 4.4; p-norms: Kloft et al., JMLR 12 (2011)"
+    )
     task = Task.CLASSIFICATION
 
     C: float = positive(default=1.0)
