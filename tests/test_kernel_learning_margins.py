@@ -268,7 +268,7 @@ def with_length(factor):
         if "tau" in program.variables:
             lost = self.c * s.n * program.variables["tau"]
         else:
-            lost = self.weights(s).length(cp.multiply(s.y, alpha))
+            lost = self._weights(s).length(cp.multiply(s.y, alpha))
         number = factor(self, s) if callable(factor) else factor
         return Program(
             cp.Maximize(gain - number * lost),

@@ -10,14 +10,12 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.kernel_learning.instances import several_kernels
-from formulations.kernel_learning.span import check_target
+from formulations.kernel_learning.span import ROUNDING, check_target
 from kopt import Claim, Formulation, InputError, Point, Program, Reference, Sample, Task, View, at_most, equal
 from kopt.kernels import Kernel, Polynomial, Reweighted
 
 # Eigenvectors of smaller eigenvalues, relative to the largest, are rounding, and cannot be evaluated on new points.
 SMALLEST = 1e-10
-# Alignments that count as 0.
-ROUNDING = 1e-13
 
 
 class AlignmentSpectrum(Formulation):

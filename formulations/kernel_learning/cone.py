@@ -4,16 +4,16 @@ import numpy as np
 from scipy.linalg import eigh
 
 from formulations.kernel_learning.free_weights import FreeWeights
+from formulations.kernel_learning.span import DEPENDENT, ROUNDING
 from kopt import View
 
 EPS = float(np.finfo(float).eps)
-# A combination counts as positive semi-definite if no eigenvalue is below this, relative to its size.
-ROUNDING = 1e-13
+# A combination counts as positive semi-definite if no eigenvalue is further below 0 than this, relative to its size.
+INDEFINITE = 1e-13
 MOST_STEPS = 60
-# Negative eigenvalues count beside the most negative one from this fraction of it.
+# A program is cut by so many eigenvectors at once; others count beside the most negative one from this fraction of it.
+AT_ONCE = 4
 COUNTS = 1e-3
-# Singular values of some matrices of length 1 that count as 0.
-DEPENDENT = 1e-11
 
 
 def positive_part(Z: np.ndarray) -> np.ndarray:
@@ -26,12 +26,12 @@ def positive_part(Z: np.ndarray) -> np.ndarray:
     return np.asarray(kept @ kept.T)
 
 
-def rounding_of(K: np.ndarray, rounding: float = ROUNDING) -> float:
+def rounding_of(K: np.ndarray, rounding: float = INDEFINITE) -> float:
     """The size of an eigenvalue that may be rounding."""
     return rounding * len(K) * float(np.max(np.abs(np.diag(K)), initial=1e-300))
 
 
-def is_semidefinite(K: np.ndarray, rounding: float = ROUNDING) -> bool:
+def is_semidefinite(K: np.ndarray, rounding: float = INDEFINITE) -> bool:
     """Whether no eigenvalue is negative beyond rounding."""
     shifted = K.copy()
     shifted[np.diag_indices(len(K))] += rounding_of(K, rounding)
@@ -75,7 +75,7 @@ def without_rounding(s: View, mu: np.ndarray) -> np.ndarray:
     return np.where(sizes > ROUNDING * np.max(sizes, initial=0.0), mu, 0.0)
 
 
-def most_negative(K: np.ndarray, most: int) -> np.ndarray:
+def most_negative(K: np.ndarray, most: int = AT_ONCE) -> np.ndarray:
     """Eigenvectors of the smallest eigenvalues below 0, as columns: some of them, one at least.
 
     Those that are 0 but for rounding beside the smallest say nothing about K.
@@ -85,22 +85,27 @@ def most_negative(K: np.ndarray, most: int) -> np.ndarray:
 
 
 def semidefinite_near(s: View, Z: np.ndarray, products: np.ndarray) -> tuple[np.ndarray, float]:
-    """A matrix S near Z and a number t >= 0: <K_k, S> = products_k, and S + t I positive semi-definite.
-
-    The products, of the kernels that are used, are reached by the smallest change in the norm of Frobenius, which is a
-    combination of them.
-    """
-    S, used = positive_part(Z), FreeWeights(s).used
-    A = s.sample.stacked_grams[:, used]
-    lengths = np.linalg.norm(A, axis=0)
-    missing = (products - s.against(S))[used] / lengths
-    if np.max(np.abs(missing)) > ROUNDING * np.linalg.norm(S):
-        U, sizes, Vt = np.linalg.svd(A / lengths, full_matrices=False)
-        kept = sizes > DEPENDENT * sizes[0]
-        change = U[:, kept] @ ((Vt[kept] @ missing) / sizes[kept])
-        S = S + change.reshape(S.shape)
-        S = (S + S.T) / 2
+    """A matrix S near Z and a number t >= 0: <K_k, S> = products_k, and S + t I positive semi-definite."""
+    S = with_products(s, positive_part(Z), products)
     return S, lacking(S)
+
+
+def with_products(s: View, Z: np.ndarray, products: np.ndarray) -> np.ndarray:
+    """The nearest matrix with <K_k, Z> = products_k for the kernels that are used; Z itself where it is one.
+
+    The smallest change in the norm of Frobenius is a combination of these kernels. Where they are nearly dependent, it
+    comes from their singular vectors to more digits than from weights of them.
+    """
+    used = FreeWeights(s).used
+    A = s.stacked_grams[:, used]
+    lengths = np.linalg.norm(A, axis=0)
+    missing = (products - s.against(Z))[used] / lengths
+    if np.max(np.abs(missing)) <= ROUNDING * np.linalg.norm(Z):
+        return Z
+    U, sizes, Vt = np.linalg.svd(A / lengths, full_matrices=False)
+    kept = sizes > DEPENDENT * sizes[0]
+    changed = Z + np.reshape(U[:, kept] @ ((Vt[kept] @ missing) / sizes[kept]), Z.shape)
+    return np.asarray((changed + changed.T) / 2)
 
 
 def lacking(Z: np.ndarray) -> float:

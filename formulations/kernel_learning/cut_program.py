@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from formulations.kernel_learning.cone import ROUNDING, is_semidefinite
+from formulations.kernel_learning.cone import INDEFINITE, forms, is_semidefinite, most_negative
 from formulations.kernel_learning.masters import TIGHT
 from kopt import View
 
-# A linear program is cut by so many eigenvectors at once, and so many times.
-VECTORS_AT_ONCE = 4
-MOST_CUTS = 200
+MOST_ROUNDS = 200
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class CutProgram:
     def solved(self, V: np.ndarray) -> np.ndarray:
         """The weights, beginning with the columns of V as cuts; semi-definite up to the rounding of the programs."""
         A, b, mu = self.A, self.b, self.base
-        for _ in range(MOST_CUTS):
+        for _ in range(MOST_ROUNDS):
             rows, limits = self._rows(V)
             A, b = np.vstack([A, rows]), np.append(b, limits)
             answer: Any = linprog(self.cost, A_ub=A, b_ub=b, bounds=self.bounds, options=TIGHT)
@@ -44,8 +42,7 @@ class CutProgram:
             K = self.s.mixture(mu)
             if is_semidefinite(K):
                 return mu
-            values, vectors = np.linalg.eigh(K)
-            V = vectors[:, : max(1, min(VECTORS_AT_ONCE, int(np.sum(values < 0))))]
+            V = most_negative(K)
         return mu
 
     def _rows(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -53,8 +50,8 @@ class CutProgram:
 
         Vectors on which all kernels vanish, up to rounding, cut nothing off.
         """
-        images = np.column_stack([np.sum(V * (self.s.gram(name) @ V), axis=0) for name in self.s.kernels])
+        images = forms(self.s, V).T
         rows, limits = -images @ self.D, images @ self.base
         size = np.max(np.abs(rows), axis=1, initial=0.0)
-        seen = size > ROUNDING * len(V) * np.max(self.s.traces @ np.abs(self.D), initial=0.0)
+        seen = size > INDEFINITE * len(V) * np.max(self.s.traces @ np.abs(self.D), initial=0.0)
         return rows[seen] / size[seen, None], limits[seen] / size[seen]

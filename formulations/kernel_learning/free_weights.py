@@ -8,7 +8,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from kopt import Sample, View
 from kopt.kernels import Kernel
+from kopt.views import ProductView
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,10 +19,13 @@ class FreeWeights:
 
     Nothing is lost, since the weights of the others make up for it; and no large weights cancel in K.
 
+    What others give goes through this: a CVXPY variable, the mu and Z of an answer. Weights that are computed here are
+    0 already where a kernel is not used, and go with `s.mixture` and `s.traces` as they are.
+
     used   for each kernel whether it has a weight
     """
 
-    s: Any
+    s: View | Sample
 
     @property
     def used(self) -> np.ndarray:
@@ -30,7 +35,7 @@ class FreeWeights:
     @property
     def traces(self) -> np.ndarray:
         """The numbers tr K_k, of the kernels that are used."""
-        return np.asarray(self.used * self.s.traces)
+        return np.asarray(self.used * self._view.traces)
 
     @property
     def even(self) -> np.ndarray:
@@ -43,11 +48,11 @@ class FreeWeights:
 
     def mixture(self, mu: Any) -> Any:
         """The matrix sum_k mu_k K_k."""
-        return self.s.mixture(self.only(mu))
+        return self._view.mixture(self.only(mu))
 
     def against(self, Z: Any) -> Any:
         """The inner products <K_k, Z>."""
-        return self.only(self.s.against(Z))
+        return self.only(self._view.against(Z))
 
     def only(self, values: Any) -> Any:
         """Numbers for each kernel, 0 where it is not used."""
@@ -56,5 +61,9 @@ class FreeWeights:
         return self.used * values
 
     def combined(self, mu: Any) -> Kernel:
-        """The kernel sum_k mu_k k_k, of a sample."""
-        return self.s.combined(self.only(mu))
+        """The kernel sum_k mu_k k_k."""
+        return self._view.sample.combined(self.only(mu))
+
+    @property
+    def _view(self) -> View:
+        return self.s if isinstance(self.s, View) else ProductView(self.s)

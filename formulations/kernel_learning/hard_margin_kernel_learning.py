@@ -60,7 +60,7 @@ class HardMarginKernelLearning(LearntMargin, Formulation):
 
     def primal(self, s: View) -> Program:
         """Lengths in each feature space, divided by the weights."""
-        weights = self.weights(s)
+        weights = self._weights(s)
         mu, w, b = weights.variable(), weights.vectors(), cp.Variable(name="b")
         length = sum(vector.norm_squared_over(mu[k]) for k, vector in enumerate(w.values()))
         values = sum(vector.values for vector in w.values())
@@ -71,7 +71,7 @@ class HardMarginKernelLearning(LearntMargin, Formulation):
 
     def dual(self, s: View) -> Program:
         """The length in the best kernel counts."""
-        weights, alpha = self.weights(s), cp.Variable(s.n, name="alpha")
+        weights, alpha = self._weights(s), cp.Variable(s.n, name="alpha")
         e = cp.multiply(s.y, alpha)
         return Program(
             cp.Maximize(cp.sum(alpha) - weights.length(e)),
@@ -86,7 +86,7 @@ class HardMarginKernelLearning(LearntMargin, Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The claims about the weights; the margin from the multipliers, which sit on it only."""
-        yield from weight_claims(self.weights(s), primal, dual, s.y * dual.alpha)
+        yield from weight_claims(self._weights(s), primal, dual, s.y * dual.alpha)
         total = float(np.sum(dual.alpha))
         yield equal("sum alpha = sum ||w_k||^2 / mu_k = 1 / gamma^2", total, spent_length(primal))
         away = np.abs(dual.alpha) @ np.abs(s.y * (scores(primal) + primal.b) - 1)

@@ -10,7 +10,7 @@ from formulations.kernel_learning.span import Span
 from kopt import Sample
 from kopt.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial
 
-# None of them is a number that factors are made of.
+# No size is a power of 2: where n is 4, a dual with n / 4, or with 2 for n / 2, would be as good as the right one.
 SIZES = (7, 9, 6, 11)
 CHOICES: tuple[dict[str, Kernel], ...] = (
     {"linear": Linear(), "gaussian": Gaussian(sigma=1.3), "polynomial": Polynomial(degree=2, R=0.7)},

@@ -10,8 +10,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.completion import Completion, Directions
-from formulations.kernel_learning.span import check_traces
+from formulations.kernel_learning.completion import Completion
+from formulations.kernel_learning.directions import Shares
+from formulations.kernel_learning.traces import check_traces
 from kopt import Claim, Combination, Domain, Point, Sample, View, at_most, equal, parameter
 from kopt.kernels import Kernel
 
@@ -101,18 +102,9 @@ class Images:
         """<v_k, phi_k(x_i)>, a column for each kernel."""
         return np.column_stack([v.values for v in self.vectors])
 
-    def in_shares(self, y: np.ndarray, units: np.ndarray) -> Directions:
+    def in_shares(self, y: np.ndarray, units: np.ndarray) -> Shares:
         """The weights as shares x >= 0 that sum to 1, mu_k = x_k units_k."""
-        m = len(units)
-        return Directions(
-            y,
-            self.values * units,
-            self.q * units,
-            r=np.ones(m),
-            lower=0.0,
-            G=np.zeros((0, m)),
-            inside=np.full(m, 1 / m),
-        )
+        return Shares(y, self.values * units, self.q * units)
 
     def weighted(self, names: Iterable[str], mu: np.ndarray) -> dict[str, Combination]:
         """w_k = mu_k v_k."""
@@ -129,7 +121,7 @@ class LearntMargin(ABC):
     def completion(self, s: Any) -> Completion:
         """What belongs to given directions."""
 
-    def weights(self, s: Any) -> Weights:
+    def _weights(self, s: Any) -> Weights:
         """The set of weights."""
         return Weights(s, self.p, self.c)
 
@@ -139,7 +131,7 @@ class LearntMargin(ABC):
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """w_k = mu_k sum_i y_i alpha_i phi_k(x_i); mu, b and the slacks are the best for these directions."""
-        weights, completion = self.weights(s), self.completion(s)
+        weights, completion = self._weights(s), self.completion(s)
         images = weights.images(s.y * dual.alpha)
         mu = weights.best(images.q) if self.p > 1 else self._best(s, images, weights.c / weights.r, completion)
         factor, rest = completion.rest(images.values @ mu)

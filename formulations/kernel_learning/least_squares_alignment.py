@@ -5,13 +5,11 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.instances import one_weight_0, several_kernels
-from formulations.kernel_learning.span import Span, check_aligned, check_target
-from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
-from kopt.kernels import Kernel
+from formulations.kernel_learning.alignment import Alignment
+from kopt import Claim, Point, Program, Reference, View, at_most, equal
 
 
-class LeastSquaresAlignment(Formulation):
+class LeastSquaresAlignment(Alignment):
     r"""Non-negative weights of given kernels whose combination is nearest to the target.
 
     Primal   min   1/2 || sum_k mu_k K_k - T ||^2,  T = yy' / ||y||^2
@@ -34,16 +32,6 @@ class LeastSquaresAlignment(Formulation):
     """
 
     reference = Reference("Cortes, Mohri and Rostamizadeh, JMLR 13 (2012)", "Proposition 9")
-    task = Task.OTHER
-
-    def requires(self, s: Sample) -> None:
-        """The target must not vanish, and some kernel has to have to do with it."""
-        check_target(s.y)
-        check_aligned(Span.plain(s))
-
-    def span(self, s: View) -> Span:
-        """The kernels and the target."""
-        return Span.plain(s)
 
     def primal(self, s: View) -> Program:
         """The squared distance from the target, of length 1."""
@@ -56,18 +44,10 @@ class LeastSquaresAlignment(Formulation):
         length_squared = cp.sum_squares(span.inverse @ (span.a + nu))
         return Program(cp.Maximize(0.5 - 0.5 * length_squared), domain=[nu >= 0, *span.in_range(nu)])
 
-    def repair(self, s: View, dual: Point) -> dict[str, object]:
-        """Multipliers of inner products that there are, not negative."""
-        return {"nu": self.span(s).feasible(dual.nu)}
-
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """mu = M^-1 (a + nu), or the nearest one that is not negative."""
         span = self.span(s)
         return {"mu": span.nearest_cone_point(span.inverse @ (span.a + dual.nu))}
-
-    def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
-        """sum_k mu_k k_k."""
-        return s.combined(primal.mu)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The error is orthogonal to the combination; the optimum is (1 - A^2) / 2."""
@@ -79,8 +59,3 @@ class LeastSquaresAlignment(Formulation):
         yield equal("||K - T||^2 = 1 - A^2", 2 * value, 1 - A**2, scale=1.0)
         yield at_most("the alignment of every single kernel <= A", span.best_alone, A, scale=1.0)
         yield equal("nu_k > 0 only where mu_k = 0: nu' mu = 0", dual.nu @ primal.mu, 0.0, scale=1.0)
-
-    @classmethod
-    def instances(cls, rng: np.random.Generator) -> Iterator[tuple[Formulation, Sample]]:
-        """Three kernels and labels, and a weight that is 0."""
-        return ((cls(), sample) for sample in one_weight_0(several_kernels(rng), Span.plain))

@@ -8,14 +8,12 @@ import numpy as np
 from formulations.kernel_learning.cone import positive_part
 from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.instances import SMALL_SIZES, levelled, not_semidefinite, several_kernels
-from formulations.kernel_learning.masters import NormMaster
 from formulations.kernel_learning.semidefinite_alignment import SemidefiniteAlignment
-from formulations.kernel_learning.span import Span, check_aligned, check_target
-from kopt import Claim, Formulation, Point, Program, Reference, Sample, Task, View, at_most, equal
-from kopt.kernels import Kernel
+from formulations.kernel_learning.span import Span
+from kopt import Claim, Formulation, Point, Program, Reference, Sample, View, at_most, equal
 
 
-class SchurAlignment(Formulation):
+class SchurAlignment(SemidefiniteAlignment):
     r"""Weights of any sign with the largest alignment, as a semidefinite program that is linear in all variables.
 
     Primal   max   sum_k mu_k a_k
@@ -41,12 +39,6 @@ class SchurAlignment(Formulation):
     """
 
     reference = Reference("Lanckriet et al., JMLR 5 (2004)", "Section 4.7")
-    task = Task.OTHER
-
-    def requires(self, s: Sample) -> None:
-        """The target must not vanish, and some kernel has to have to do with it."""
-        check_target(s.y)
-        check_aligned(Span.free(s))
 
     def primal(self, s: View) -> Program:
         """A bounds K K from above."""
@@ -67,10 +59,6 @@ class SchurAlignment(Formulation):
             domain=[W >> 0, Z >> 0],
         )
 
-    def master(self, s: View) -> NormMaster:
-        """The problem without the matrix inequality."""
-        return NormMaster(Span.free(s))
-
     def with_multiplier(self, s: View, Z: np.ndarray, value: float) -> dict[str, object]:
         """Z with the best W and t for it."""
         return completed(s, Z)
@@ -81,13 +69,9 @@ class SchurAlignment(Formulation):
 
     def recover(self, s: View, dual: Point) -> dict[str, object]:
         """mu from Z as in the direct form, and A = K K."""
-        mu = SemidefiniteAlignment().recover(s, dual)["mu"]
+        mu = super().recover(s, dual)["mu"]
         K = s.mixture(mu)
         return {"mu": mu, "A": K @ K}
-
-    def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
-        """sum_k mu_k k_k."""
-        return FreeWeights(s).combined(primal.mu)
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """At least the alignment of every kernel; the two parts of the dual are equal; the multipliers meet nothing."""

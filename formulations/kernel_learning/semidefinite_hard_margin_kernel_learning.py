@@ -57,18 +57,18 @@ class SemidefiniteHardMarginKernelLearning(SemidefiniteMargin, Formulation):
 
     def primal(self, s: View) -> Program:
         """Half of t, which is the squared length in the learnt feature space."""
-        mu, f, t, b = self.variables(s)
+        mu, f, t, b = self._variables(s)
         return Program(
             cp.Minimize(0.5 * t),
-            {"alpha": cp.multiply(s.y, f + b) >= 1, **self.constraints(s, mu, f, t)},
+            {"alpha": cp.multiply(s.y, f + b) >= 1, **self._constraints(s, mu, f, t)},
         )
 
     def dual(self, s: View) -> Program:
         """The trace costs tau, so much that no combination of the kernels is worth more."""
-        alpha, V, tau = self.multipliers(s)
+        alpha, V, tau = self._multipliers(s)
         return Program(
             cp.Maximize(cp.sum(alpha) - self.c * s.n * tau),
-            self.stationarity(s, alpha, V, tau),
+            self._stationarity(s, alpha, V, tau),
             domain=[alpha >= 0, V >> 0],
         )
 
@@ -78,7 +78,7 @@ class SemidefiniteHardMarginKernelLearning(SemidefiniteMargin, Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The claims about the learnt kernel, and the margin from the multipliers, which sit on it only."""
-        yield from self.common_claims(s, primal, dual)
+        yield from self._common_claims(s, primal, dual)
         total = float(np.sum(dual.alpha))
         yield equal("sum alpha = t = 1 / gamma^2", total, primal.t)
         away = np.abs(dual.alpha) @ np.abs(s.y * (primal.f + primal.b) - 1)

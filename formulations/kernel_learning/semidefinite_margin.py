@@ -10,18 +10,18 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.completion import Completion, Directions
-from formulations.kernel_learning.cone import is_semidefinite, most_negative, of_trace, semidefinite_near
+from formulations.kernel_learning.completion import Completion
+from formulations.kernel_learning.cone import forms, is_semidefinite, most_negative, of_trace, semidefinite_near
+from formulations.kernel_learning.directions import Coordinates
 from formulations.kernel_learning.free_weights import FreeWeights
-from formulations.kernel_learning.span import Span, check_traces
+from formulations.kernel_learning.span import Span
+from formulations.kernel_learning.traces import check_traces
 from kopt import Claim, Point, Sample, View, at_most, equal
 from kopt.kernels import Kernel
 from kopt.polyhedra import nearby_point
 from kopt.projection import Polyhedron
 
 MOST_ROUNDS = 60
-#: So many eigenvectors are cut off at once.
-CUTS = 4
 
 
 def bordered(K: Any, f: Any, t: Any) -> cp.Expression:
@@ -48,7 +48,7 @@ class SemidefiniteMargin(ABC):
         """Every kernel must have a trace to be measured by."""
         check_traces(s)
 
-    def variables(self, s: View) -> tuple[cp.Variable, cp.Variable, cp.Variable, cp.Variable]:
+    def _variables(self, s: View) -> tuple[cp.Variable, cp.Variable, cp.Variable, cp.Variable]:
         """Weights, scores without offset, their squared length, and the offset."""
         return (
             FreeWeights(s).variable(),
@@ -57,18 +57,18 @@ class SemidefiniteMargin(ABC):
             cp.Variable(name="b"),
         )
 
-    def constraints(self, s: View, mu: cp.Variable, f: cp.Variable, t: cp.Variable) -> dict[str, Any]:
+    def _constraints(self, s: View, mu: cp.Variable, f: cp.Variable, t: cp.Variable) -> dict[str, Any]:
         """The trace is bounded, K is positive semi-definite, and t >= f' K^-1 f."""
         weights = FreeWeights(s)
         return {"tau": weights.traces @ mu <= self.c * s.n, "V": bordered(weights.mixture(mu), f, t) >> 0}
 
-    def multipliers(self, s: View) -> tuple[cp.Variable, cp.Variable, cp.Variable]:
+    def _multipliers(self, s: View) -> tuple[cp.Variable, cp.Variable, cp.Variable]:
         """Of the margins, of the semi-definite constraint, and of the bound on the trace."""
         order = len(s.y) + 1
         V = cp.Variable((order, order), name="V", symmetric=True)
         return cp.Variable(s.n, name="alpha"), V, cp.Variable(name="tau")
 
-    def stationarity(self, s: View, alpha: cp.Variable, V: cp.Variable, tau: cp.Variable) -> dict[str, Any]:
+    def _stationarity(self, s: View, alpha: cp.Variable, V: cp.Variable, tau: cp.Variable) -> dict[str, Any]:
         """The Lagrangian is affine in the weights, in the scores, in t and in b."""
         weights = FreeWeights(s)
         return {
@@ -115,20 +115,18 @@ class SemidefiniteMargin(ABC):
         of trace 1 has no norm above 1, so they lie between -1 and 1 from the beginning.
         """
         size, basis, weights = self.c * s.n, Span.free(s).inverse, FreeWeights(s)
-        images = np.reshape(s.sample.stacked_grams.T, (-1, s.n)) @ v
-        images = images.reshape(-1, s.n).T @ basis.T * size
+        images = np.column_stack([s.gram(name) @ v for name in s.kernels]) @ basis.T * size
         even = np.linalg.lstsq(basis.T, weights.even / np.count_nonzero(weights.even), rcond=None)[0]
         r = basis @ weights.traces
-        directions = Directions(
-            s.y, images, v @ images, r, lower=-1.0, G=np.zeros((0, len(basis))), inside=even / (r @ even)
-        )
+        nothing = np.zeros((0, len(basis)))
+        directions = Coordinates(s.y, images, v @ images, r, G=nothing, inside=even / (r @ even))
         for _ in range(MOST_ROUNDS):
             x = completion.weights(directions)
             mu = basis.T @ x * size
             K = s.mixture(mu)
             if is_semidefinite(K):
                 break
-            rows = products(s, most_negative(K, CUTS)) @ basis.T
+            rows = forms(s, most_negative(K)).T @ basis.T
             rows /= np.max(np.abs(rows), axis=1, keepdims=True)
             if np.min(rows @ x) >= -completion.missed:
                 break
@@ -150,7 +148,7 @@ class SemidefiniteMargin(ABC):
         """sum_k mu_k k_k."""
         return FreeWeights(s).combined(primal.mu)
 
-    def common_claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
+    def _common_claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The trace is used up, and its price is half of t; no kernel alone does better; V is orthogonal."""
         v, weights = s.y * dual.alpha, FreeWeights(s)
         spent, total = self.c * s.n * dual.tau, float(np.sum(np.abs(dual.alpha)))
@@ -161,9 +159,3 @@ class SemidefiniteMargin(ABC):
         yield at_most("1/2 alpha' G alpha of every single kernel of this trace <= c l tau", alone, spent, scale=total)
         lost = weights.against(dual.V[:-1, :-1]) @ primal.mu - v @ primal.f + primal.t / 2
         yield equal("<V, [[K, f], [f', t]]> = 0", lost, 0.0, scale=total)
-
-
-def products(s: View, vectors: np.ndarray) -> np.ndarray:
-    """v' K_k v, a row for each column v and a column for each kernel."""
-    stacked = s.sample.stacked_grams.T.reshape(-1, s.n, s.n)
-    return np.einsum("iv,kiv->vk", vectors, stacked @ vectors)

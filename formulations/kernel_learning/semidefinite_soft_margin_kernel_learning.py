@@ -55,19 +55,19 @@ class SemidefiniteSoftMarginKernelLearning(SemidefiniteMargin, Formulation):
 
     def primal(self, s: View) -> Program:
         """Half of t, which is the squared length in the learnt feature space, against slacks."""
-        mu, f, t, b = self.variables(s)
+        mu, f, t, b = self._variables(s)
         xi = cp.Variable(s.n, name="xi")
         return Program(
             cp.Minimize(0.5 * t + self.C * s.costs @ xi),
-            {"alpha": cp.multiply(s.y, f + b) >= 1 - xi, "eta": xi >= 0, **self.constraints(s, mu, f, t)},
+            {"alpha": cp.multiply(s.y, f + b) >= 1 - xi, "eta": xi >= 0, **self._constraints(s, mu, f, t)},
         )
 
     def dual(self, s: View) -> Program:
         """The trace costs tau, so much that no combination of the kernels is worth more."""
-        alpha, V, tau = self.multipliers(s)
+        alpha, V, tau = self._multipliers(s)
         return Program(
             cp.Maximize(cp.sum(alpha) - self.c * s.n * tau),
-            {**self.stationarity(s, alpha, V, tau), "xi": alpha <= self.C * s.costs},
+            {**self._stationarity(s, alpha, V, tau), "xi": alpha <= self.C * s.costs},
             domain=[alpha >= 0, V >> 0],
             multipliers={"eta": self.C * s.costs - alpha},
         )
@@ -78,7 +78,7 @@ class SemidefiniteSoftMarginKernelLearning(SemidefiniteMargin, Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The claims about the learnt kernel, and what the multipliers add up to."""
-        yield from self.common_claims(s, primal, dual)
+        yield from self._common_claims(s, primal, dual)
         spent = primal.t + self.C * s.costs @ primal.xi
         yield equal("sum alpha = t + C sum xi", np.sum(dual.alpha), spent)
 

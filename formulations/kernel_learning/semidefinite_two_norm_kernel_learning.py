@@ -53,20 +53,20 @@ class SemidefiniteTwoNormKernelLearning(SemidefiniteMargin, Formulation):
 
     def primal(self, s: View) -> Program:
         """Half of t, which is the squared length in the learnt feature space, against squared slacks."""
-        mu, f, t, b = self.variables(s)
+        mu, f, t, b = self._variables(s)
         xi = cp.Variable(s.n, name="xi")
         return Program(
             cp.Minimize(0.5 * t + self.C / 2 * cp.sum(cp.multiply(s.costs, cp.square(xi)))),
-            {"alpha": cp.multiply(s.y, f + b) >= 1 - xi, **self.constraints(s, mu, f, t)},
+            {"alpha": cp.multiply(s.y, f + b) >= 1 - xi, **self._constraints(s, mu, f, t)},
         )
 
     def dual(self, s: View) -> Program:
         """The trace costs tau, so much that no combination is worth more; squared slacks cost 1/C."""
-        alpha, V, tau = self.multipliers(s)
+        alpha, V, tau = self._multipliers(s)
         squares = cp.sum(cp.multiply(1 / s.costs, cp.square(alpha)))
         return Program(
             cp.Maximize(cp.sum(alpha) - 0.5 / self.C * squares - self.c * s.n * tau),
-            self.stationarity(s, alpha, V, tau),
+            self._stationarity(s, alpha, V, tau),
             domain=[alpha >= 0, V >> 0],
         )
 
@@ -76,7 +76,7 @@ class SemidefiniteTwoNormKernelLearning(SemidefiniteMargin, Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The claims about the learnt kernel, what the multipliers add up to, and the slacks that they are."""
-        yield from self.common_claims(s, primal, dual)
+        yield from self._common_claims(s, primal, dual)
         total, prices = float(np.sum(dual.alpha)), self.C * s.costs
         yield equal("sum alpha = t + C sum xi^2, twice the optimum", total, primal.t + prices @ primal.xi**2)
         missed = float(np.sum(np.abs(prices * primal.xi - dual.alpha)))

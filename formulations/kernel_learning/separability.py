@@ -6,7 +6,7 @@ import numpy as np
 
 from formulations.classification.hard_margin import HardMargin
 from formulations.kernel_learning.cone import is_semidefinite
-from formulations.kernel_learning.span import traces_of
+from formulations.kernel_learning.traces import traces_of
 from kopt import Infeasible, InputError, Sample
 from kopt.kernels import Weighted
 from kopt.solvers.dense import LARGE

@@ -39,7 +39,9 @@ class SoftMarginKernelLearning(LearntMargin, Formulation):
     True
     """
 
-    reference = Reference("Lanckriet et al., JMLR 5 (2004)", "Theorem 18, Section 4.4")
+    reference = Reference(
+        "Lanckriet et al., JMLR 5 (2004)", "Theorem 18, Section 4.4; p-norms: Kloft et al., JMLR 12 (2011)"
+    )
     task = Task.CLASSIFICATION
 
     C: float = positive(default=1.0)
@@ -52,7 +54,7 @@ class SoftMarginKernelLearning(LearntMargin, Formulation):
 
     def primal(self, s: View) -> Program:
         """Lengths in each feature space, divided by the weights, against slacks."""
-        weights = self.weights(s)
+        weights = self._weights(s)
         mu, w, b, xi = weights.variable(), weights.vectors(), cp.Variable(name="b"), cp.Variable(s.n, name="xi")
         length = sum(vector.norm_squared_over(mu[k]) for k, vector in enumerate(w.values()))
         values = sum(vector.values for vector in w.values())
@@ -63,7 +65,7 @@ class SoftMarginKernelLearning(LearntMargin, Formulation):
 
     def dual(self, s: View) -> Program:
         """The length in the best kernel counts."""
-        weights, alpha = self.weights(s), cp.Variable(s.n, name="alpha")
+        weights, alpha = self._weights(s), cp.Variable(s.n, name="alpha")
         e = cp.multiply(s.y, alpha)
         return Program(
             cp.Maximize(cp.sum(alpha) - weights.length(e)),
@@ -78,7 +80,7 @@ class SoftMarginKernelLearning(LearntMargin, Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The claims about the weights, and what the multipliers add up to."""
-        yield from weight_claims(self.weights(s), primal, dual, s.y * dual.alpha)
+        yield from weight_claims(self._weights(s), primal, dual, s.y * dual.alpha)
         spent = spent_length(primal) + self.C * s.costs @ primal.xi
         yield equal("sum alpha = sum ||w_k||^2 / mu_k + C sum xi", np.sum(dual.alpha), spent)
 

@@ -11,11 +11,12 @@ import numpy as np
 from scipy.optimize import nnls
 
 from formulations.kernel_learning.free_weights import FreeWeights
-from kopt import InputError, Sample
+from kopt import InputError
 from kopt.gram.alignment import LAST_DIGITS
 
 # Combinations of kernels of length 1 that are shorter than this, relative to the longest, count as 0: rounding in the
-# kernel values leaves them six digits or fewer.
+# kernel values leaves them six digits or fewer. It is less than the distance from the span of the others at which a
+# kernel is kept, `DEPENDENT` in kopt.gram.frobenius: some combination of the kept ones is shorter than that.
 DEPENDENT = 1e-10
 # Cosines, and weights relative to the largest, that count as 0.
 ROUNDING = 1e-13
@@ -59,11 +60,6 @@ class Span:
         span, largest = cls.plain(s.centred), np.array([np.max(gram.diagonal) for gram in s.frobenius.grams])
         varies = span.lengths > LAST_DIGITS * s.n * largest
         return cls.of(span.root * varies, span.a * varies)
-
-    @property
-    def M(self) -> np.ndarray:
-        """The inner products of the kernels."""
-        return np.asarray(self.root.T @ self.root)
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -158,18 +154,3 @@ def check_aligned(span: Span) -> None:
             f"The largest alignment of a kernel with the target is {span.best_alone:.1g}: no combination has any.",
             "Add a kernel that tells points of different targets apart.",
         )
-
-
-def traces_of(s: Sample) -> np.ndarray:
-    """The numbers tr K_k."""
-    return np.array([np.sum(gram.diagonal) for gram in s.grams.values()])
-
-
-def check_traces(s: Sample) -> None:
-    """Refuse kernels that vanish on the sample: a bound on the trace says nothing about their weights."""
-    for name, trace in zip(s.grams, traces_of(s), strict=True):
-        if not trace > 0:
-            raise InputError(
-                f"The trace of the kernel {name!r} is {trace:g}: it is 0 on all {s.n} points.",
-                "Leave this kernel out, or give points that it tells apart.",
-            )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cvxpy as cp
 import numpy as np
 
-from formulations.kernel_learning.cone import ROUNDING, lacking, positive_part, raised, without_rounding
+from formulations.kernel_learning.cone import lacking, positive_part, raised, with_products, without_rounding
 from formulations.kernel_learning.cut_program import CutProgram
 from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.instances import several_kernels
@@ -76,11 +76,8 @@ class TraceBoundedAlignment(Formulation):
 
     def repair(self, s: View, dual: Point) -> dict[str, object]:
         """The equations corrected by a combination of the kernels; mixed with a safe point if that leaves the cone."""
-        span, weights = Span.free(s), FreeWeights(s)
-        tau, Z = max(0.0, float(dual.tau)), positive_part(dual.Z)
-        missing = tau * weights.traces - weights.against(Z) - span.a
-        if np.max(np.abs(missing)) > ROUNDING * np.max(tau * weights.traces + np.abs(span.a)):
-            Z = Z + s.mixture(span.solve(missing))
+        tau = max(0.0, float(dual.tau))
+        Z = with_products(s, positive_part(dual.Z), tau * FreeWeights(s).traces - Span.free(s).a)
         lack = lacking(Z)
         if not lack:
             return {"Z": Z, "tau": tau}

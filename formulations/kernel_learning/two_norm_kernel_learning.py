@@ -53,7 +53,7 @@ class TwoNormKernelLearning(LearntMargin, Formulation):
 
     def primal(self, s: View) -> Program:
         """Lengths in each feature space, divided by the weights, against squared slacks."""
-        weights = self.weights(s)
+        weights = self._weights(s)
         mu, w, b, xi = weights.variable(), weights.vectors(), cp.Variable(name="b"), cp.Variable(s.n, name="xi")
         length = sum(vector.norm_squared_over(mu[k]) for k, vector in enumerate(w.values()))
         values = sum(vector.values for vector in w.values())
@@ -64,7 +64,7 @@ class TwoNormKernelLearning(LearntMargin, Formulation):
 
     def dual(self, s: View) -> Program:
         """The length in the best kernel counts; the squared slacks add 1/C to the diagonal of the learnt kernel."""
-        weights, alpha = self.weights(s), cp.Variable(s.n, name="alpha")
+        weights, alpha = self._weights(s), cp.Variable(s.n, name="alpha")
         e = cp.multiply(s.y, alpha)
         squares = cp.sum(cp.multiply(1 / s.costs, cp.square(alpha)))
         return Program(
@@ -80,7 +80,7 @@ class TwoNormKernelLearning(LearntMargin, Formulation):
 
     def claims(self, s: View, primal: Point, dual: Point) -> Iterator[Claim]:
         """The claims about the weights; what the multipliers add up to, and the slacks that they are."""
-        yield from weight_claims(self.weights(s), primal, dual, s.y * dual.alpha)
+        yield from weight_claims(self._weights(s), primal, dual, s.y * dual.alpha)
         total, prices = float(np.sum(dual.alpha)), self.C * s.costs
         spent = spent_length(primal) + prices @ primal.xi**2
         yield equal("sum alpha = sum ||w_k||^2 / mu_k + C sum xi^2, twice the optimum", total, spent)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from formulations.kernel_learning import Alignment, LeastSquaresAlignment, SchurAlignment, SemidefiniteAlignment
+from formulations.kernel_learning.free_weights import FreeWeights
 from formulations.kernel_learning.schur_alignment import completed
 from formulations.kernel_learning.span import Span
 from formulations.maps.sizes import divisor
@@ -30,7 +31,7 @@ def to_alignment(solution: Solution) -> Equivalent:
 def to_schur(solution: Solution) -> Equivalent:
     """The same weights and the same Z, with the best W for it."""
     view = ProductView(solution.sample)
-    K = view.mixture(solution.primal.mu)
+    K = FreeWeights(view).mixture(solution.primal.mu)
     answer = {"mu": solution.primal.mu, "A": K @ K, **completed(view, solution.dual.Z)}
     return Equivalent(SchurAlignment(), answer)
 
