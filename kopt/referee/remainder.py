@@ -12,6 +12,7 @@ from kopt.cones import NonNegative
 from kopt.program import Program
 from kopt.referee.features import Pull
 from kopt.referee.one_by_one import least_one_by_one
+from kopt.referee.one_variable import OneVariable
 from kopt.referee.quiet import status_of
 
 # Regularisations under which an escaping minimiser keeps running away.
@@ -53,6 +54,8 @@ class Remainder:
         constraints = [t >= 0 for t in divided]
         self.fixed_variables = [v for v in primal.variables.values() if v.id not in ids]
         constraints += [v == 0 for v in self.fixed_variables]
+        only_divisors = len(variables) == 1 and len(divided) == variables[0].size
+        self.alone = OneVariable(primal, variables[0]) if only_divisors else None
         self.ridge = cp.Parameter(nonneg=True)
         squares = sum((cp.sum_squares(v) for v in variables), cp.Constant(0.0))
         self.problem = cp.Problem(cp.Minimize(lagrangian), constraints)
@@ -60,6 +63,10 @@ class Remainder:
 
     def minimise(self, multipliers: Mapping[str, np.ndarray], pulls: Sequence[Pull] = ()) -> tuple[float, str | None]:
         """The minimum; -inf and the variable that escapes; nan where the solver does not say."""
+        if self.alone is not None:
+            least = self._one_by_one(self.alone, multipliers, pulls)
+            if least is not None:
+                return least, None if np.isfinite(least) else str(self.alone.variable.name())
         size = max([self.slope, *(float(np.max(np.abs(m), initial=0.0)) for m in multipliers.values())]) or 1.0
         self.scale.value = 1 / size
         for name, parameter in self.multipliers.items():
@@ -68,11 +75,6 @@ class Remainder:
         ids = {v.id for v in self.variables}
         if self.strengths is not None:
             self.strengths.value = np.array([pull.strength for pull in pulls if pull.variable.id in ids]) / size
-            only_divisors = len(self.variables) == 1 and self.strengths.size == self.variables[0].size
-            if only_divisors:
-                least_of_all = self._one_by_one()
-                if least_of_all is not None:
-                    return size * least_of_all, None if np.isfinite(least_of_all) else str(self.variables[0].name())
         if _solved(self.problem):
             least = float(self.problem.value)
             falls, escaping = self._beyond()
@@ -83,17 +85,17 @@ class Remainder:
         least, escaping = self._judged_by(RIDGES[::2] if self.problem.status == cp.UNBOUNDED else RIDGES)
         return size * least, escaping
 
-    def _one_by_one(self) -> float | None:
+    def _one_by_one(
+        self, alone: OneVariable, multipliers: Mapping[str, np.ndarray], pulls: Sequence[Pull]
+    ) -> float | None:
         """The minimum where all variables divide squared norms: these may have any size, and solvers be lost."""
-        for variable in self.fixed_variables:
-            variable.save_value(np.zeros(variable.shape))
-        [divisors] = self.variables
-
-        def lagrangian(entries: np.ndarray) -> float:
-            divisors.save_value(entries.reshape(divisors.shape, order="F"))
-            return float(self.problem.objective.value)
-
-        return least_one_by_one(lagrangian, divisors.size)
+        gains = np.zeros(alone.variable.size)
+        for pull in pulls:
+            if pull.variable is alone.variable:
+                gains[pull.entry] += pull.strength
+        if np.isinf(gains).any():
+            return -np.inf
+        return least_one_by_one(alone.lagrangian(multipliers, gains), len(gains))
 
     def _beyond(self) -> tuple[bool, str | None]:
         """Whether the Lagrangian falls beyond a solver's minimiser x, and the variable in which it does so without end.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from functools import reduce
 from operator import add
 from typing import Any
@@ -41,7 +42,7 @@ class Quotient:
         """Minus the derivative in t; infinite where t is not positive."""
         return self.of(numerator) * self.of(1.0)
 
-    @property
+    @cached_property
     def entry(self) -> tuple[cp.Variable, int]:
         """The variable of which t is an entry, and its place there."""
         variables = self.t.variables()
