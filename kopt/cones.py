@@ -161,8 +161,12 @@ class Semidefinite(Cone):
         return abs(float(np.sum(multiplier * residual)))
 
     def price(self, multiplier: np.ndarray, residual: np.ndarray) -> float:
-        """Adding the violation to the diagonal makes the point feasible."""
-        return self.violation(residual) * float(np.trace(np.abs(multiplier)))
+        """Adding to the diagonal, in the units of each row or the same everywhere, makes the point feasible."""
+        own = np.abs(np.diag(residual))
+        units = np.where(own > 0, own, 1.0)
+        in_units = self._excess(-residual / np.sqrt(np.outer(units, units))) if np.isfinite(residual).all() else np.nan
+        prices = np.abs(np.diag(multiplier))
+        return min(self.violation(residual) * float(np.sum(prices)), in_units * float(prices @ units))
 
 
 def cone_of(constraint: Constraint, where: str = "In a program") -> Cone:

@@ -112,6 +112,10 @@ class Formulation:
             "Use a formulation that learns one, or define `def learnt_kernel(self, s, primal)`.",
         )
 
+    def scale(self, s: View) -> float | None:
+        """What a gap is compared with, where the terms of the primal objective may cancel; None for their sum."""
+        return None
+
     def alignment_target(self, s: Sample) -> np.ndarray | None:
         """The numbers t for which A(K, tt') says how good a learnt kernel is; NaN at points that do not count."""
         return None if s.y is None else np.asarray(s.y)

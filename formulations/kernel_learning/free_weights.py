@@ -66,4 +66,4 @@ class FreeWeights:
 
     @property
     def _view(self) -> View:
-        return self.s if isinstance(self.s, View) else ProductView(self.s)
+        return ProductView(self.s) if isinstance(self.s, Sample) else self.s

@@ -16,12 +16,13 @@ from formulations.kernel_learning.traces import check_traces
 from kopt import Claim, Combination, Domain, Point, Sample, View, at_most, equal, parameter
 from kopt.kernels import Kernel
 
-AT_LEAST_ONE = Domain("a finite number >= 1", lambda value: value >= 1, (1.05, 4.0))
+# The dual norm is that of p / (p - 1) = 21 for p = 1.05: the 21st powers of lengths are still numbers.
+NORMS = Domain("1, or a number from 1.05 to 1000", lambda value: value == 1 or 1.05 <= value <= 1000, (1.05, 4.0))
 
 
 def norm_of_weights(default: float = 1.0) -> Any:
-    """The parameter p >= 1 of the norm that bounds the weights."""
-    return parameter(AT_LEAST_ONE, default)
+    """The parameter p of the norm that bounds the weights."""
+    return parameter(NORMS, default)
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Weights:
 
     def constraints(self, mu: cp.Variable) -> dict[str, Any]:
         """The bound on the weights, and their signs."""
-        size = self.r @ mu if self.p == 1 else cp.sum(cp.power(cp.multiply(self.r, mu), self.p))
+        size = self.r @ mu if self.p == 1 else cp.sum(cp.power(cp.multiply(self.r, mu), self.p, approx=False))
         return {"tau": size <= self.c**self.p, "nu": mu >= 0}
 
     def length(self, e: cp.Expression) -> cp.Expression:
@@ -71,7 +72,7 @@ class Weights:
         return cp.multiply(1 / self.r, q)
 
     def _dual_size(self, shares: cp.Expression) -> cp.Expression:
-        return cp.max(shares) if self.p == 1 else cp.pnorm(shares, self.p / (self.p - 1))
+        return cp.max(shares) if self.p == 1 else cp.pnorm(shares, self.p / (self.p - 1), approx=False)
 
     def images(self, e: np.ndarray) -> Images:
         """The vectors sum_i e_i phi_k(x_i), for numbers e."""

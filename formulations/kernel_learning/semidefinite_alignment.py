@@ -75,6 +75,10 @@ class SemidefiniteAlignment(Formulation):
         length = np.linalg.norm(span.F @ mu)
         return {"mu": mu / length if length > 0 else mu}
 
+    def scale(self, s: View) -> float:
+        """An alignment is 1 at most; the terms of a'mu are of any size where kernels resemble each other."""
+        return 1.0
+
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
         return FreeWeights(s).combined(primal.mu)

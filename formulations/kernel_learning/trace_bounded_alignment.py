@@ -97,6 +97,10 @@ class TraceBoundedAlignment(Formulation):
         trace = float(s.traces @ mu)
         return {"mu": mu * (bound / trace) if span.a @ mu > 0 else nothing}
 
+    def scale(self, s: View) -> float:
+        """The optimum is c l at most; the terms of a'mu are of any size where kernels resemble each other."""
+        return self.c * s.n
+
     def learnt_kernel(self, s: Sample, primal: Point) -> Kernel:
         """sum_k mu_k k_k."""
         return FreeWeights(s).combined(primal.mu)

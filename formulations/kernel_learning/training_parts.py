@@ -44,15 +44,16 @@ class TrainingParts:
         seen = np.flatnonzero(values > SINGULAR)
         return np.asarray(null @ Vt[seen].T)
 
-    @property
-    def _matrices(self) -> list[np.ndarray]:
+    @cached_property
+    def unseen_matrices(self) -> list[np.ndarray]:
+        """These combinations themselves."""
         return [self.s.mixture(nu) for nu in self.unseen.T]
 
     def repaired(self, Z: np.ndarray) -> np.ndarray:
         """A semi-definite matrix near one, orthogonal to the unseen combinations."""
         if not self.unseen.size:
             return Z
-        N = np.column_stack([each.ravel() for each in self._matrices])
+        N = np.column_stack([each.ravel() for each in self.unseen_matrices])
         corrected = Z - (N @ np.linalg.lstsq(N.T @ N, N.T @ Z.ravel())[0]).reshape(Z.shape)
         lack = lacking(corrected)
         if not lack:
@@ -70,9 +71,9 @@ class TrainingParts:
         Their parts between training points vanish, so that B alone has to make up for the traces on test points.
         """
         seen = self.s.y != 0
-        crosses = np.array([2 * each[np.ix_(seen, ~seen)].ravel() for each in self._matrices])
-        traces = np.array([np.trace(each[np.ix_(~seen, ~seen)]) for each in self._matrices])
-        crosses[np.abs(crosses) <= SINGULAR * np.max(np.abs(self._matrices))] = 0.0
+        crosses = np.array([2 * each[np.ix_(seen, ~seen)].ravel() for each in self.unseen_matrices])
+        traces = np.array([np.trace(each[np.ix_(~seen, ~seen)]) for each in self.unseen_matrices])
+        crosses[np.abs(crosses) <= SINGULAR * np.max(np.abs(self.unseen_matrices))] = 0.0
         B = np.linalg.lstsq(crosses, -traces)[0]
         if np.max(np.abs(crosses @ B + traces)) > SINGULAR * np.max(np.abs(traces)):
             return None

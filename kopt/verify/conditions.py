@@ -10,6 +10,7 @@ import cvxpy as cp
 import numpy as np
 
 from kopt.formulation import Formulation, Pair
+from kopt.locations import FaultsOf
 from kopt.sample import Sample
 from kopt.terms import additive_terms
 from kopt.verify.first_order import FirstOrder, first_order
@@ -33,6 +34,8 @@ class Conditions:
         self.dual_view = EvaluationView(sample, products)
         pair = Pair(formulation, self.primal_view, self.dual_view)
         self.primal, self.dual = pair.primal, pair.dual
+        with FaultsOf(formulation, "scale"):
+            self._stated_scale = formulation.scale(self.primal_view)
 
     def bind_dual(self, dual: Mapping[str, object], multipliers: Mapping[str, object]) -> None:
         """Set the dual variables and the multipliers."""
@@ -133,11 +136,14 @@ class Conditions:
 
     @cached_property
     def scale(self) -> float:
-        """What gap and complementarity are compared with: the absolute terms of the primal objective.
+        """What gap and complementarity are compared with.
 
-        Where they vanish, the floor of the norms in the dual objective remains. The dual's own terms do not count:
-        its linear term can be of any size while it cancels.
+        It is the sum of the absolute terms of the primal objective, or what the formulation states. Where they vanish,
+        the floor of the norms in the dual objective remains. The dual's own terms do not count: its linear term can be
+        of any size while it cancels.
         """
+        if self._stated_scale is not None:
+            return self._stated_scale
         floor = 0.0 if self.dual_objective is None else self.dual_objective.floor
         size = sum(factor * term.size for factor, term in self._terms_of_objective)
         return max(size, floor if np.isfinite(floor) else 0.0)

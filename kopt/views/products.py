@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import Any
 

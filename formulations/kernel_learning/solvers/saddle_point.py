@@ -18,8 +18,9 @@ from kopt.solvers import Problem, RawAnswer, Solver
 from kopt.solvers.infeasibility import prove_infeasible
 from kopt.solvers.solver import INTERRUPTED
 
-#: Conditions such as stationarity hold to the root of the gap: it is asked for the square of the tolerance.
-FINEST, COARSEST = 1e-10, 1e-8
+#: Conditions such as stationarity hold to the root of the gap: it is asked for the square of the tolerance. Slacks that
+#: follow from z itself, squared ones, are as exact as z: there it goes on as long as it gets anywhere.
+FINEST, COARSEST, SQUARED = 1e-10, 1e-8, 1e-13
 #: With p beyond this the weights are those of the largest norm, to a hundredth part.
 LARGEST_P = 100.0
 
@@ -84,7 +85,7 @@ class SaddlePoint(Solver):
             at_zero = (np.stack([program.lower, program.upper]) == 0) & (at.x < at.s)
             problem.watch.report(upper, lower, n - int(np.count_nonzero(at_zero[:, :n].any(axis=0))))
 
-        method = SaddleInteriorPoint(program, _accuracy(problem.tolerance), report)
+        method = SaddleInteriorPoint(program, _accuracy(problem.tolerance, program), report)
         try:
             status = method.run(lambda: _prove_unbounded(problem))
         except KeyboardInterrupt:
@@ -95,8 +96,9 @@ class SaddlePoint(Solver):
         return RawAnswer(status, machine.program.by_name(z))
 
 
-def _accuracy(tolerance: float) -> float:
-    return min(COARSEST, max(FINEST, tolerance**2))
+def _accuracy(tolerance: float, program: SaddleProgram) -> float:
+    finest = SQUARED if program.shift.any() else FINEST
+    return min(COARSEST, max(finest, tolerance**2))
 
 
 def saddle_of(learner: LearnsWeights, sample: Sample) -> tuple[OneKernelMachine, SaddleProgram] | str:
