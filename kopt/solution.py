@@ -23,7 +23,11 @@ from kopt.watch import Progress
 
 @dataclass(frozen=True)
 class Attempt:
-    """One solver's try: what it said, and what its answer was worth."""
+    """One solver's try: what it said, and what its answer was worth.
+
+    worst   the largest relative residual, or the relative width of the bounds; infinite where there is no answer, or
+            none that could be bounded
+    """
 
     method: str
     side: str

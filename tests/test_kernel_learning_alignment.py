@@ -261,7 +261,7 @@ class TestSpectrum:
 
     def test_the_closed_form_is_of_duals_that_state_it(self):
         sample = sample_of(0)
-        refusal(lambda: kopt.solve(Alignment(), sample, method="closed_form"), "no answer in closed form")
+        refusal(lambda: kopt.solve(Alignment(), sample, method="closed_form"), "no `closed_form(s)`")
         sample = suited(AlignmentSpectrum, sample)
         refusal(lambda: kopt.solve(AlignmentSpectrum(), sample, "primal", "closed_form"), "it solves duals only")
 
@@ -412,6 +412,40 @@ class TestDegenerate:
         solution = kopt.solve(cls(), sample)
         assert solution.certificate.holds(CERTIFIED)
         assert solution.certificate.bounds.relative_gap <= CERTIFIED
+
+
+class TestResemblingKernels:
+    """Twenty Gaussians between which weights of 1e5 cancel."""
+
+    @staticmethod
+    def sample(seed: int, kernels: int = 20) -> Sample:
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(20, 2))
+        widths = np.geomspace(0.1, 10, kernels)
+        return Sample(X, np.sign(X[:, 0] + 0.7 * rng.normal(size=20)), kernel={f"{w:.2g}": Gaussian(w) for w in widths})
+
+    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("cls", SEMIDEFINITE)
+    @pytest.mark.parametrize("method", ["CLARABEL", "SCS", "EIGENVALUE_CUTS"])
+    @pytest.mark.filterwarnings("ignore::kopt.CertificateWarning")
+    def test_what_is_certified_has_narrow_bounds(self, cls, seed, method):
+        """In the units of the optimum, not of terms that cancel."""
+        side = "dual" if method == "EIGENVALUE_CUTS" else "primal"
+        certificate = kopt.solve(cls(), self.sample(seed), method=method, side=side).certificate
+        narrow = certificate.bounds.upper - certificate.bounds.lower <= 3 * CERTIFIED * certificate.as_given.scale
+        assert narrow or not certificate.holds(CERTIFIED)
+        assert certificate.as_given.scale <= self.sample(seed).n
+
+    @pytest.mark.parametrize("cls", SEMIDEFINITE)
+    def test_the_cuts_enclose_the_optimum_of_the_direct_form(self, cls):
+        """The bounds of the two forms of one problem overlap; with ten kernels all digits are certified."""
+        sample = self.sample(3, kernels=10)
+        solution = kopt.solve(cls(), sample)
+        assert solution.certificate.holds(CERTIFIED)
+        if cls is not TraceBoundedAlignment:
+            direct = kopt.solve(SemidefiniteAlignment(), sample).certificate.bounds
+            assert solution.certificate.bounds.lower <= direct.upper
+            assert direct.lower <= solution.certificate.bounds.upper
 
 
 class TestRefusals:

@@ -187,6 +187,32 @@ class TestOrder:
         assert near == pytest.approx(at, rel=0.05)
 
 
+class TestNorms:
+    @pytest.mark.parametrize("cls", NON_NEGATIVE.values(), ids=lambda cls: cls.__name__)
+    @pytest.mark.parametrize("p", [1.05, 1.0567, 1.73205, 2.71828, 40.0])
+    def test_norms_that_are_no_simple_fractions(self, cls, p):
+        solution = solved(cls, p)
+        assert solution.certificate.holds(CERTIFIED), str(solution.certificate)
+        assert solution.certificate.bounds.consistent
+
+    @pytest.mark.parametrize("p", [0.5, 1.001, 1e4, np.inf])
+    def test_norms_whose_dual_norm_has_no_numbers_are_refused(self, p):
+        with pytest.raises(InputError, match=r"must be 1, or a number from 1\.05 to 1000\. Choose p so\."):
+            NON_NEGATIVE["SoftMargin"](p=p)
+
+
+class TestUnits:
+    @pytest.mark.parametrize("size", [1e-8, 1e-3, 1e8])
+    def test_semidefinite_machines_in_other_units_have_bounds_as_narrow(self, size):
+        """C K and C c stay."""
+        cls = SEMIDEFINITE["SoftMargin"]
+        one, other = (kopt.solve(cls(C=C, c=1 / C), sample()) for C in (1.0, size))
+        assert other.value == pytest.approx(size * one.value, rel=VALUE)
+        for solution in (one, other):
+            assert solution.certificate.holds(CERTIFIED)
+            assert solution.certificate.bounds.upper - solution.certificate.bounds.lower <= CERTIFIED * solution.value
+
+
 class TestDuplicates:
     @every_class
     def test_kernels_that_are_there_twice_share_their_weight(self, cls):

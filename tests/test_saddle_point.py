@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 import kopt
 from formulations.classification import HardMargin, NuSoftMargin, SoftMargin, TwoNormSoftMargin
-from formulations.kernel_learning import Alignment, SoftMarginKernelLearning
+from formulations.kernel_learning import Alignment, SoftMarginKernelLearning, TwoNormKernelLearning
 from formulations.kernel_learning.solvers.saddle_interior_point import SaddleInteriorPoint
 from formulations.kernel_learning.solvers.saddle_newton import Newton
 from formulations.kernel_learning.solvers.saddle_point import SaddlePoint, saddle_of
@@ -115,6 +115,16 @@ def test_boxes_rows_and_shifts_are_read_off_the_machine_for_one_kernel(machine, 
     status, best = run(with_weights(machine, 0.7, p), sample)
     assert status == "converged"
     assert best.lower == pytest.approx(conic_value(machine, sample, 0.7, p), rel=AGREED)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("p", [1.0, 1.5])
+def test_squared_slacks_are_certified(seed, p):
+    """C xi = alpha holds to the root of the gap."""
+    X, y = classes("clusters", 40, seed)
+    formulation = TwoNormKernelLearning(C=10.0 ** (seed - 2), p=p)
+    solution = kopt.solve(formulation, Sample(X, y, kernel=SEVERAL), method="SADDLE_POINT")
+    assert solution.certificate.holds(CERTIFIED), str(solution.certificate)
 
 
 def test_one_kernel_gives_the_plain_machine_back():

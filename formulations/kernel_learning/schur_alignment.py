@@ -30,6 +30,8 @@ class SchurAlignment(SemidefiniteAlignment):
     given Z the best W has W12 = U / 2 and W22 = U U / (4 t), with U the shortest matrix for which
     <U, K_k> = -a_k - <Z, K_k>, and t = ||U|| / 2: then t + tr W22 = ||U||.
 
+    A kernel that is a combination of others has no weight: theirs make up for it.
+
     >>> import kopt
     >>> from kopt.kernels import Gaussian, Linear
     >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}

@@ -27,6 +27,8 @@ class SemidefiniteAlignment(Formulation):
     the alignment A(sum_k mu_k K_k, yy') itself. The multiplier Z is a matrix, with Z K = 0 at the optimum. With
     mu_k >= 0 the problem is `Alignment`, whose optimum is no larger.
 
+    A kernel that is a combination of others has no weight: theirs make up for it.
+
     >>> import kopt
     >>> from kopt.kernels import Gaussian, Linear
     >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}

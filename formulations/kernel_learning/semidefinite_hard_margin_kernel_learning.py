@@ -33,6 +33,8 @@ class SemidefiniteHardMarginKernelLearning(SemidefiniteMargin, Formulation):
     squared length. With mu_k >= 0 the problem is `HardMarginKernelLearning` with p = 1, whose optimum is no smaller.
     For the weights found it is the hard margin machine with the kernel sum_k mu_k k_k.
 
+    A kernel that is a combination of others has no weight: theirs make up for it.
+
     >>> import kopt
     >>> from kopt.kernels import Gaussian, Linear
     >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}

@@ -35,6 +35,8 @@ class SemidefiniteSoftMarginKernelLearning(SemidefiniteMargin, Formulation):
     For the weights found it is the soft margin machine with the kernel sum_k mu_k k_k. With costs c_i per point, C
     becomes C c_i.
 
+    A kernel that is a combination of others has no weight: theirs make up for it.
+
     >>> import kopt
     >>> from kopt.kernels import Gaussian, Linear
     >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}

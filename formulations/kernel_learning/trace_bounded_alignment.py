@@ -34,6 +34,8 @@ class TraceBoundedAlignment(Formulation):
     kernels. The bound is linear, so that this problem prefers combinations of low rank, where `SemidefiniteAlignment`
     bounds the norm.
 
+    A kernel that is a combination of others has no weight: theirs make up for it.
+
     >>> import kopt
     >>> from kopt.kernels import Gaussian, Linear
     >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}

@@ -36,6 +36,8 @@ class TransductiveAlignment(Formulation):
     singular where kernels, or combinations of them, differ on test points only; their weights are then free as far as
     the norm is concerned, and Z has to be orthogonal to them.
 
+    A kernel that is a combination of others has no weight: theirs make up for it.
+
     >>> import kopt
     >>> from kopt.kernels import Gaussian, Linear
     >>> kernels = {"linear": Linear(), "gaussian": Gaussian(sigma=1.0)}

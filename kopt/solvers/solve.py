@@ -99,7 +99,7 @@ def best_answer(problem: Problem, side: str | None, method: str) -> Solution:
                 attempts.append(Attempt(solver.name, tried.side, f"refused: {refusal.what}", 0.0, np.inf, reason))
                 continue
             certificate, interrupted = _judged(formulation, sample, answer)
-            worst = np.inf if certificate is None else certificate.as_given.worst
+            worst = np.inf if certificate is None else certificate.worst
             attempts.append(Attempt(solver.name, tried.side, answer.status, seconds, worst, reason))
             if certificate is not None and (best is None or worst < best[1].worst):
                 best = certificate, attempts[-1], answer.claims

@@ -32,6 +32,7 @@ class Bounds:
     rounding                an estimate of the rounding in the two values, by which each bound has been widened
     scale                   the size of the objective at the repaired point
     notes                   why a bound is missing, where one is
+    promised                whether the formulation says itself how its dual is repaired
     """
 
     lower: float = -np.inf
@@ -43,6 +44,7 @@ class Bounds:
     rounding: float = 0.0
     scale: float = np.inf
     notes: tuple[str, ...] = ()
+    promised: bool = False
 
     @property
     def known(self) -> bool:
@@ -57,15 +59,16 @@ class Bounds:
     def agree_with(self, record: Record, tolerance: float) -> bool:
         """Whether the bounds are as tight as the tolerance, rounding apart, and a record's values lie between them.
 
-        Bounds that are not known disagree with nothing.
+        The rounding has to be below the tolerance, too. Bounds that are not known disagree with nothing, unless the
+        formulation says how to find them.
         """
         if not self.known:
-            return True
+            return not self.promised
         allowed = tolerance * self.scale
         width = self.gap - 2 * self.rounding
         values = np.array([record.primal_value, record.dual_value])
         inside = np.all((self.lower - allowed <= values) & (values <= self.upper + allowed))
-        return bool(self.consistent and width <= allowed and inside)
+        return bool(self.consistent and max(width, self.rounding) <= allowed and inside)
 
 
 def repaired_bounds(
@@ -76,10 +79,11 @@ def repaired_bounds(
     bound   the record of these dual variables with the primal point that follows from them, to which the conditions
             are bound; None where they are bound to another one. Where nothing moves it is the one wanted
     """
+    promised = type(formulation).repair is not Formulation.repair
     try:
         point, moved = _feasible_dual(formulation, conditions, dual)
     except InputError as error:
-        return Bounds(notes=(f"No bounds: {error.what}",))
+        return Bounds(notes=(f"No bounds: {error.what}",), promised=promised)
     if moved == 0 and bound is not None:
         record = bound
     else:
@@ -113,6 +117,7 @@ def repaired_bounds(
         rounding=conditions.rounding,
         scale=record.scale,
         notes=tuple(notes),
+        promised=promised,
     )
 
 

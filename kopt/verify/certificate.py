@@ -47,9 +47,17 @@ class Certificate:
     def holds(self, tolerance: float = TOLERANCE) -> bool:
         """Whether the answer satisfies all optimality conditions, each relative residual within the tolerance.
 
-        Where the bounds are known they must agree: no wider than the tolerance, and the answer's own values within it.
+        The bounds must agree: no wider than the tolerance, and the answer's own values within it. Where they are not
+        known, nothing is asked of them, unless the formulation says how its dual is repaired.
         """
         return self.as_given.holds(tolerance) and self.bounds.agree_with(self.as_given, tolerance)
+
+    @property
+    def worst(self) -> float:
+        """The largest relative residual, or the relative width of the bounds: by this, answers are compared."""
+        if self.bounds.known:
+            return max(self.as_given.worst, self.bounds.relative_gap)
+        return np.inf if self.bounds.promised else self.as_given.worst
 
     @property
     def support_vectors(self) -> np.ndarray:
