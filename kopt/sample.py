@@ -54,15 +54,28 @@ class Sample:
     def from_gram(cls, K: Any, y: Any = None, *, costs: Any = None) -> Sample:
         """A sample of which only the Gram matrix is known (or several, as a mapping from name to matrix).
 
-        New points then come as the matrix of their kernel values with the training points.
+        New points then come as the matrix K(new, train) of their kernel values with the training points: one row for
+        each new point, one column for each training point. For a machine that uses several matrices they come as a
+        mapping from the same names to such matrices, with the same new points in their rows.
 
-        >>> Sample.from_gram(np.eye(2), [-1, 1]).n
-        2
+        >>> import kopt
+        >>> from formulations.classification import SoftMargin
+        >>> from formulations.kernel_learning import SoftMarginKernelLearning
+        >>> x, new, y = np.array([[-2.0], [-1.0], [1.0]]), np.array([[-3.0], [2.0]]), [-1, -1, 1]
+        >>> kopt.solve(SoftMargin(), Sample.from_gram(x @ x.T, y)).predict(new @ x.T)
+        array([-1,  1])
+        >>> sample = Sample.from_gram({"linear": x @ x.T, "cubic": x**3 @ x.T**3}, y)
+        >>> kopt.solve(SoftMarginKernelLearning(), sample).predict({"linear": new @ x.T, "cubic": new**3 @ x.T**3})
+        array([-1,  1])
         """
         matrices = K if isinstance(K, Mapping) else {"K": K}
         words = {name: f"The matrix {name!r}" if isinstance(K, Mapping) else "K" for name in matrices}
         kernels = {
-            name: Precomputed(check_positive_semidefinite(matrix, words[name]), positive_semidefinite=True)
+            name: Precomputed(
+                check_positive_semidefinite(matrix, words[name]),
+                positive_semidefinite=True,
+                name=name if isinstance(K, Mapping) else None,
+            )
             for name, matrix in matrices.items()
         }
         sizes = {name: len(kernel.K) for name, kernel in kernels.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from kopt.claim import Claim
 from kopt.combination import Combination, Evaluated
 from kopt.errors import DeclarationError, InputError
 from kopt.kernels import Kernel
+from kopt.kernels.cross_matrices import CrossMatrices
+from kopt.kernels.precomputed import Precomputed, precomputed_in, refuse_shared
 from kopt.locations import BriefTraceback, FaultsOf, method_with_place
 from kopt.point import Point
 from kopt.sample import Sample
@@ -50,9 +53,10 @@ class NewPoints:
     def __init__(self, sample: Sample, X_new: Any, diagonal: Any, dual: Point) -> None:
         self.sample = sample
         self.dual = dual
-        self._X_new = X_new
+        self._X_new = CrossMatrices(X_new) if isinstance(X_new, Mapping) else X_new
         self._diagonal = diagonal
-        self.n = len(X_new)
+        self._precomputed: set[Precomputed] = set()
+        self.n = len(self._X_new)
 
     def diagonal(self, kernel: str | None = None) -> np.ndarray:
         """The numbers k(x, x) of the new points."""
@@ -65,7 +69,21 @@ class NewPoints:
 
     def combination(self, coefficients: np.ndarray, kernel: str | None = None) -> Evaluated:
         """The vector sum_i c_i phi(x_i) of the sample, seen from the new points."""
-        return Combination(self.sample.gram(kernel), coefficients).at(self._X_new)
+        seen = self.see(Combination(self.sample.gram(kernel), coefficients))
+        if kernel is not None:
+            # Who names a kernel uses several, even where this solution gives the others no weight.
+            self._use(self.sample.kernels.values())
+        return seen
+
+    def see(self, vector: Combination) -> Evaluated:
+        """A vector of the solution, seen from the new points."""
+        seen = vector.at(self._X_new)
+        self._use([vector.gram.kernel])
+        return seen
+
+    def _use(self, kernels: Iterable[Kernel]) -> None:
+        self._precomputed.update(*map(precomputed_in, kernels))
+        refuse_shared(self._precomputed, self._X_new)
 
 
 @dataclass(frozen=True)
@@ -131,13 +149,16 @@ class Solution:
     def decision_function(self, X_new: Any, diagonal: Any = None) -> np.ndarray:
         """The learnt function at new points.
 
-        For a sample made from a Gram matrix, X_new is the matrix of kernel values between new and training points;
-        machines that need k(x, x) of the new points as well (the hyperspheres) take it as `diagonal`.
+        For a sample made from a Gram matrix, X_new is the matrix of kernel values between new and training points,
+        and for a machine with several Gram matrices a mapping from their names to such matrices; machines that need
+        k(x, x) of the new points as well (the hyperspheres) take it as `diagonal`.
         """
-        moved = Point({name: _seen_from(value, X_new) for name, value in self.primal.items()})
         points = NewPoints(self.sample, X_new, diagonal, self.dual)
+        moved = {
+            name: points.see(each) if isinstance(each, Combination) else each for name, each in self.primal.items()
+        }
         with BriefTraceback(), FaultsOf(self.formulation, "decision"):
-            decision = self.formulation.decision(points, moved)
+            decision = self.formulation.decision(points, Point(moved))
         if np.shape(decision)[:1] != (points.n,):
             raise DeclarationError(
                 f"{method_with_place(self.formulation, 'decision')} returned {decision!r:.80} for {points.n} points.",
@@ -159,7 +180,3 @@ class Solution:
         if self.claims:
             lines.append(claims_tree(f"claims about the run of {self.method}", self.claims, TOLERANCE))
         return "\n".join([*lines, str(self.certificate)])
-
-
-def _seen_from(value: Any, X_new: Any) -> Any:
-    return value.at(X_new) if isinstance(value, Combination) else value

@@ -364,7 +364,10 @@ def test_precomputed_takes_new_points_as_a_cross_matrix():
         (lambda k: k([0, -1]), "Index -1 is outside the 3 points"),
         (lambda k: k([0.5]), "are indices, not float64 values of shape (1,)"),
         (lambda k: k([]), "are indices, not float64 values of shape (0,)"),
-        (lambda k: k([[0.0, np.nan, 0.0]], [0]), "K has 1 values that are NaN or infinite, the first at (0, 1)."),
+        (
+            lambda k: k([[0.0, np.nan, 0.0]], [0]),
+            "The cross matrix has 1 values that are NaN or infinite, the first at (0, 1).",
+        ),
         (lambda k: k(np.ones((2, 3))), "has no values between two new points"),
         (lambda k: k.diagonal(np.ones((2, 3))), "has no k(x, x) of new points"),
         (lambda k: k.normalised()(np.ones((2, 3)), [0]), "has no k(x, x) of new points"),

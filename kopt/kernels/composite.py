@@ -7,6 +7,7 @@ from typing import Any
 
 from kopt.kernels.kernel import Kernel
 from kopt.kernels.points import Matrix, Points
+from kopt.kernels.precomputed import precomputed_in, refuse_shared
 
 
 class Composite(Kernel, ABC):
@@ -22,6 +23,11 @@ class Composite(Kernel, ABC):
         """The kernels it is made of, by field name."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         return {name: value for name, value in values.items() if isinstance(value, Kernel)}
+
+    @property
+    def leaves(self) -> list[Kernel]:
+        """Those of all parts."""
+        return [leaf for part in self.parts.values() for leaf in part.leaves]
 
     @property
     def positive_semidefinite(self) -> bool:
@@ -40,12 +46,16 @@ class Composite(Kernel, ABC):
         """The points in the form that all parts work on."""
         for part in self.parts.values():
             X = part.check(X)
-        return X
+        return self._not_shared(X)
 
     def check_new(self, X: Points, Z: Points) -> Points:
         """The new points, fit for all parts."""
         for part in self.parts.values():
             X = part.check_new(X, Z)
+        return self._not_shared(X)
+
+    def _not_shared(self, X: Points) -> Points:
+        refuse_shared(precomputed_in(self), X)
         return X
 
     def fit(self, X: Points) -> Kernel:

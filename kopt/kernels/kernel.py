@@ -34,6 +34,11 @@ class Kernel(ABC):
         """Whether the construction proves every Gram matrix positive semidefinite; False means unknown."""
         return False
 
+    @property
+    def leaves(self) -> "list[Kernel]":
+        """The kernels that it is made of in the end: those that are made of no others."""
+        return [self]
+
     @abstractmethod
     def evaluate(self, X: Points, Z: Points) -> Matrix:
         """The values k(x_i, z_j) between checked points, in an array of their own; exactly symmetric if `Z is X`."""

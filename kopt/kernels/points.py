@@ -62,6 +62,10 @@ def _numeric(X: Points) -> Matrix:
         raw = np.asarray(X)
     except ValueError:
         raise InputError("X has rows of different lengths.", "Give every point the same features.") from None
+    except TypeError:
+        raise InputError(
+            f"X is a {type(X).__name__}, not an array of vectors.", "Give a 2-D array with one row for each point."
+        ) from None
     try:
         if raw.dtype.kind not in "biufO":
             raise TypeError
