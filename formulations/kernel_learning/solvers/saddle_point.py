@@ -20,7 +20,7 @@ from kopt.solvers.solver import INTERRUPTED
 
 #: Conditions such as stationarity hold to the root of the gap: it is asked for the square of the tolerance. Slacks that
 #: follow from z itself, squared ones, are as exact as z: there it goes on as long as it gets anywhere.
-FINEST, COARSEST, SQUARED = 1e-10, 1e-8, 1e-13
+FINEST, COARSEST, SQUARED = 1e-10, 1e-8, 1e-14
 #: With p beyond this the weights are those of the largest norm, to a hundredth part.
 LARGEST_P = 100.0
 
@@ -97,8 +97,7 @@ class SaddlePoint(Solver):
 
 
 def _accuracy(tolerance: float, program: SaddleProgram) -> float:
-    finest = SQUARED if program.shift.any() else FINEST
-    return min(COARSEST, max(finest, tolerance**2))
+    return SQUARED if program.shift.any() else min(COARSEST, max(FINEST, tolerance**2))
 
 
 def saddle_of(learner: LearnsWeights, sample: Sample) -> tuple[OneKernelMachine, SaddleProgram] | str:
