@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.linalg import eigh
 
 from formulations.kernel_learning.cone import forms, raised, rounding_of
 from formulations.kernel_learning.free_weights import FreeWeights
@@ -20,6 +21,8 @@ from kopt.watch import Watch
 # Eigenvectors that are cut off at a time, and the fraction of the smallest eigenvalue that is worth a cut.
 AT_ONCE = 6
 WORTH = 0.05
+# From so many points on a few eigenvectors cost less than all of them.
+LARGE = 60
 MOST_ROUNDS = 300
 # So many rounds in a row without a smaller value are the end: the master problem is no more exact than that.
 IDLE = 5
@@ -120,17 +123,18 @@ class Cuts:
     def run(self, master: Master, gap: float, watch: Watch | None = None) -> str:
         """Rounds of master problem and cuts, until the two values are no further apart than this, relative."""
         earlier: list[float] = []
+        lower = master.value(FreeWeights(self.s).even)
         for _ in range(MOST_ROUNDS):
             self.mu, self.weights, self.value = master.solve(self.G)
             allowed = max(gap, EXACT) * self.value
             # With the cuts alone satisfied the value is too large; what it really is takes several decompositions.
             near = self.cut(self.mu)
-            if watch or self.value - master.value(near) <= allowed:
-                lower = master.value(raised(self.s, near))
-                if watch:
-                    watch.report(self.value, lower, int(np.count_nonzero(self.weights)))
-                if self.value - lower <= allowed:
-                    return CONVERGED
+            if self.value - master.value(near) <= allowed:
+                lower = max(lower, master.value(raised(self.s, near)))
+            if watch:
+                watch.report(self.value, lower, int(np.count_nonzero(self.weights)))
+            if self.value - lower <= allowed:
+                return CONVERGED
             if len(earlier) >= IDLE and earlier[-IDLE] - self.value <= EXACT * self.value:
                 return f"stopped where {IDLE} rounds changed nothing"
             earlier.append(self.value)
@@ -139,8 +143,8 @@ class Cuts:
     def cut(self, mu: np.ndarray) -> np.ndarray:
         """Cut off the worst eigenvectors of sum_k mu_k K_k; return weights at which these are no longer negative."""
         K = self.s.mixture(mu)
-        values, vectors = np.linalg.eigh(K)
-        negative = np.flatnonzero(values < min(-rounding_of(K), WORTH * values[0]))[:AT_ONCE]
+        values, vectors = smallest(K)
+        negative = np.flatnonzero(values < min(-rounding_of(K), WORTH * values[0]))
         if not len(negative):
             return mu
         v, safe = vectors[:, negative], FreeWeights(self.s).even
@@ -150,3 +154,12 @@ class Cuts:
         gains = safe @ G
         needed = np.divide(-values[negative], gains, out=np.zeros(len(negative)), where=gains > 0)
         return np.asarray(mu + np.max(needed) * safe)
+
+
+def smallest(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest eigenvalues and their eigenvectors, as columns: of large matrices only these are computed."""
+    if len(K) >= LARGE:
+        values, vectors = eigh(K, subset_by_index=(0, AT_ONCE - 1), check_finite=False)
+        return values, vectors
+    values, vectors = np.linalg.eigh(K)
+    return values[:AT_ONCE], vectors[:, :AT_ONCE]
