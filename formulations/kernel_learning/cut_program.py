@@ -4,13 +4,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.optimize import linprog
 
-from formulations.kernel_learning.cone import INDEFINITE, forms, is_semidefinite, most_negative
+from formulations.kernel_learning.cone import AT_ONCE, COUNTS, INDEFINITE, forms, is_semidefinite, most_negative
 from formulations.kernel_learning.masters import TIGHT
 from kopt import View
 
 MOST_ROUNDS = 200
+# From so many points on a few eigenvectors cost less than all of them.
+LARGE = 60
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,15 @@ class CutProgram:
             K = self.s.mixture(mu)
             if is_semidefinite(K):
                 return mu
-            V = most_negative(K)
+            V = self._cutting(K)
         return mu
+
+    def _cutting(self, K: np.ndarray) -> np.ndarray:
+        """What `most_negative` finds; of a large matrix no other eigenvectors are computed."""
+        if len(K) < LARGE:
+            return most_negative(K)
+        values, vectors = eigh(K, subset_by_index=(0, AT_ONCE - 1), check_finite=False)
+        return np.asarray(vectors[:, values <= COUNTS * values[0]])
 
     def _rows(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """-v' K(D x) v <= v' K(base) v for every column v, each divided by its largest number.

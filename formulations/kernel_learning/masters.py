@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +14,50 @@ Array = np.ndarray
 
 # The tightest tolerances that HiGHS takes.
 TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+# Rows of length 1 that miss their limit by less than this hold; what is smaller than PIVOT is no pivot.
+MISSED, PIVOT = 1e-12, 1e-9
+MOST_PIVOTS = 500
+
+
+@dataclass
+class Corner:
+    """The x with the largest gain'x under rows x <= limits, found by the dual simplex method from the last one on.
+
+    For a few variables and rows that are added from call to call, a pivot or two take the place of a program that is
+    set up anew, which takes HiGHS milliseconds.
+
+    basis   as many rows as variables, independent, that hold with equality
+    """
+
+    basis: Array
+
+    def move(self, gain: Array, rows: Array, limits: Array) -> tuple[Array, Array] | None:
+        """x and the multipliers of the rows; None where the basis does not suit the gain, or pivots come to no end."""
+        for _ in range(MOST_PIVOTS):
+            B = rows[self.basis]
+            try:
+                inverse = np.linalg.inv(B)
+            except np.linalg.LinAlgError:
+                return None
+            y, x = gain @ inverse, inverse @ limits[self.basis]
+            if np.min(y) < -MISSED:
+                return None
+            x += inverse @ (limits[self.basis] - B @ x)
+            excess = rows @ x - limits
+            worst = int(np.argmax(excess))
+            if excess[worst] <= MISSED:
+                multipliers = np.zeros(len(rows))
+                multipliers[self.basis] = np.maximum(y, 0.0)
+                return x, multipliers
+            shares = rows[worst] @ inverse
+            possible = np.flatnonzero(shares > PIVOT)
+            if not len(possible):
+                return None
+            # Of the rows that may leave but for rounding, the one that leaves the basis most independent.
+            y, shares = np.maximum(y[possible], 0.0), shares[possible]
+            least = np.min((y + MISSED / 10) / shares)
+            self.basis[possible[np.argmax(np.where(y / shares <= least, shares, 0.0))]] = worst
+        return None
 
 
 class Master(Protocol):
@@ -69,23 +113,33 @@ class TraceMaster:
     span: Span
     r: Array
     c: float
+    corners: list[Corner] = field(default_factory=list, compare=False, repr=False)
 
     def solve(self, G: Array) -> tuple[Array, Array, float]:
-        """In coordinates of the span divided by c, every row at length 1: HiGHS stops at absolute tolerances."""
+        """In coordinates of the span divided by c, every row at length 1: tolerances are absolute."""
         inverse = self.span.inverse
         gain, cuts = inverse @ self.span.a, inverse @ G
         size = float(np.linalg.norm(gain)) or 1.0
         lengths = np.linalg.norm(cuts, axis=0)
         lengths = np.where(lengths > 0, lengths, 1.0)
-        answer = linprog(
-            -gain / size,
-            A_ub=np.vstack([(inverse @ self.r)[None], -(cuts / lengths).T]),
-            b_ub=np.concatenate([[1.0], np.zeros(G.shape[1])]),
-            bounds=(-2.0, 2.0),
-            options=TIGHT,
-        )
-        multipliers = -np.asarray(answer.ineqlin.marginals[1:]) * size / lengths
-        return self.c * inverse.T @ answer.x, multipliers, -float(answer.fun) * size * self.c
+        m = len(gain)
+        rows = np.vstack([np.eye(m), -np.eye(m), (inverse @ self.r)[None], -(cuts / lengths).T])
+        limits = np.concatenate([np.full(2 * m, 2.0), [1.0], np.zeros(G.shape[1])])
+        x, multipliers = self._solved(gain / size, rows, limits)
+        # Multipliers that are not negative bound the value from above, where x may miss a row by rounding.
+        value = float(multipliers @ limits) * size * self.c
+        return self.c * inverse.T @ x, multipliers[2 * m + 1 :] * size / lengths, value
+
+    def _solved(self, gain: Array, rows: Array, limits: Array) -> tuple[Array, Array]:
+        """From the last corner, or else from that of the box; by HiGHS where neither leads to the end."""
+        m = len(gain)
+        for corner in [*self.corners, Corner(np.arange(m) + m * (gain < 0))]:
+            found = corner.move(gain, rows, limits)
+            if found is not None:
+                self.corners[:] = [corner]
+                return found
+        answer = linprog(-gain, A_ub=rows, b_ub=limits, bounds=(None, None), options=TIGHT)
+        return answer.x, np.maximum(-np.asarray(answer.ineqlin.marginals), 0.0)
 
     def value(self, mu: Array) -> float:
         """a'mu at the trace c."""
