@@ -28,8 +28,8 @@ from kopt.watch import Progress
 class Attempt:
     """One solver's try: what it said, and what its answer was worth.
 
-    worst   the largest relative residual, or the relative width of the bounds; infinite where there is no answer, or
-            none that could be bounded
+    worst   the largest relative residual, or the relative width of the bounds where a formulation says how to find
+            them; infinite where there is no answer, or none that they bound
     """
 
     method: str

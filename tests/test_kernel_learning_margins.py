@@ -183,13 +183,13 @@ class TestOrder:
 
     @every_family
     def test_p_near_1_is_near_p_of_1(self, family):
-        near, at = solved(NON_NEGATIVE[family], 1.01).value, solved(NON_NEGATIVE[family], 1.0).value
+        near, at = solved(NON_NEGATIVE[family], 1.02).value, solved(NON_NEGATIVE[family], 1.0).value
         assert near == pytest.approx(at, rel=0.05)
 
 
 class TestNorms:
     @pytest.mark.parametrize("cls", NON_NEGATIVE.values(), ids=lambda cls: cls.__name__)
-    @pytest.mark.parametrize("p", [1.05, 1.0567, 1.73205, 2.71828, 40.0])
+    @pytest.mark.parametrize("p", [1.02, 1.0567, 1.73205, 2.71828, 40.0])
     def test_norms_that_are_no_simple_fractions(self, cls, p):
         solution = solved(cls, p)
         assert solution.certificate.holds(CERTIFIED), str(solution.certificate)
@@ -197,7 +197,7 @@ class TestNorms:
 
     @pytest.mark.parametrize("p", [0.5, 1.001, 1e4, np.inf])
     def test_norms_whose_dual_norm_has_no_numbers_are_refused(self, p):
-        with pytest.raises(InputError, match=r"must be 1, or a number from 1\.05 to 1000\. Choose p so\."):
+        with pytest.raises(InputError, match=r"must be 1, or a number from 1\.02 to 1000\. Choose p so\."):
             NON_NEGATIVE["SoftMargin"](p=p)
 
 

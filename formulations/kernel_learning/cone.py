@@ -27,8 +27,9 @@ def positive_part(Z: np.ndarray) -> np.ndarray:
 
 
 def rounding_of(K: np.ndarray, rounding: float = INDEFINITE) -> float:
-    """The size of an eigenvalue that may be rounding."""
-    return rounding * len(K) * float(np.max(np.abs(np.diag(K)), initial=1e-300))
+    """The size of an eigenvalue that may be rounding: errors of many entries add up to less than their sum."""
+    n = len(K)
+    return rounding * min(n, 10 * np.sqrt(n)) * float(np.max(np.abs(np.diag(K)), initial=1e-300))
 
 
 def is_semidefinite(K: np.ndarray, rounding: float = INDEFINITE) -> bool:

@@ -59,16 +59,16 @@ class Bounds:
     def agree_with(self, record: Record, tolerance: float) -> bool:
         """Whether the bounds are as tight as the tolerance, rounding apart, and a record's values lie between them.
 
-        The rounding has to be below the tolerance, too. Bounds that are not known disagree with nothing, unless the
-        formulation says how to find them.
+        Bounds that are not known disagree with nothing. Where the formulation says how to find them, they have to be
+        known, and their rounding has to be below the tolerance, too.
         """
         if not self.known:
             return not self.promised
         allowed = tolerance * self.scale
-        width = self.gap - 2 * self.rounding
+        width = max(self.gap - 2 * self.rounding, self.rounding if self.promised else 0.0)
         values = np.array([record.primal_value, record.dual_value])
         inside = np.all((self.lower - allowed <= values) & (values <= self.upper + allowed))
-        return bool(self.consistent and max(width, self.rounding) <= allowed and inside)
+        return bool(self.consistent and width <= allowed and inside)
 
 
 def repaired_bounds(

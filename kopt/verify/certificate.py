@@ -54,10 +54,8 @@ class Certificate:
 
     @property
     def worst(self) -> float:
-        """The largest relative residual, or the relative width of the bounds: by this, answers are compared."""
-        if self.bounds.known:
-            return max(self.as_given.worst, self.bounds.relative_gap)
-        return np.inf if self.bounds.promised else self.as_given.worst
+        """The largest relative residual, by which answers are compared; or the width of bounds that are promised."""
+        return max(self.as_given.worst, self.bounds.relative_gap) if self.bounds.promised else self.as_given.worst
 
     @property
     def support_vectors(self) -> np.ndarray:

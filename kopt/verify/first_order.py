@@ -72,9 +72,9 @@ def first_order(expression: cp.Expression, view: ProductView) -> FirstOrder:
         if variable.id not in leaves:
             beside += terms
         else:
-            slope = float(np.abs(matrix).sum())
-            floor += slope * leaves[variable.id].floor(variable)
-            rounding += slope * leaves[variable.id].rounding(variable)
+            slopes = np.asarray(np.abs(matrix).sum(axis=1)).ravel()
+            floor += float(np.sum(slopes)) * leaves[variable.id].floor(variable)
+            rounding += float(np.sum(slopes * leaves[variable.id].rounding(variable)))
     constant = np.abs(value - linear)
     others = float(np.max(beside + constant, initial=0.0))
     floor = min(floor, others) if others > 0 else floor

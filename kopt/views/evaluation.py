@@ -60,9 +60,9 @@ class Image:
         """Nothing here vanishes by cancellation of feature vectors."""
         return 0.0
 
-    def rounding(self, leaf: cp.Variable) -> float:
-        """An estimate of the rounding in an entry."""
-        return 4 * EPS * float(np.max(np.abs(self.leaf.value), initial=0.0))
+    def rounding(self, leaf: cp.Variable) -> np.ndarray:
+        """An estimate of the rounding in each entry."""
+        return np.asarray(4 * EPS * np.abs(self.leaf.value).ravel(order="F"))
 
 
 class EvaluationView(ProductView):
