@@ -424,9 +424,9 @@ class TestResemblingKernels:
         widths = np.geomspace(0.1, 10, kernels)
         return Sample(X, np.sign(X[:, 0] + 0.7 * rng.normal(size=20)), kernel={f"{w:.2g}": Gaussian(w) for w in widths})
 
-    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("seed", range(2))
     @pytest.mark.parametrize("cls", SEMIDEFINITE)
-    @pytest.mark.parametrize("method", ["CLARABEL", "SCS", "EIGENVALUE_CUTS"])
+    @pytest.mark.parametrize("method", ["CLARABEL", "EIGENVALUE_CUTS"])
     @pytest.mark.filterwarnings("ignore::kopt.CertificateWarning")
     def test_what_is_certified_has_narrow_bounds(self, cls, seed, method):
         """In the units of the optimum, not of terms that cancel."""
