@@ -83,7 +83,7 @@ def some(oracle: Oracle) -> list[Mutant]:
 def outcomes() -> list[Outcome]:
     found = []
     for cls in BY_NAME.values():
-        oracle = Oracle(cls, count=6)
+        oracle = Oracle(cls, count=4)
         found += [outcome(mutant, oracle, judged, at_optimum=False) for mutant in some(oracle)]
     print(f"\n{table(found)}\n{listed(found)}")
     return found
